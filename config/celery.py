@@ -1,0 +1,40 @@
+"""Celery: a static schedule in code, so that nobody can switch a sweep off by a click."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging, worker_process_init
+
+from config.logging import take_uncaught
+from config.processes import die_with
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("desk")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+app.conf.beat_schedule = {
+    "expire": {"task": "elicitation.tasks.expire", "schedule": 5.0},
+}
+app.conf.task_serializer = "json"
+app.conf.accept_content = ["json"]
+app.conf.worker_hijack_root_logger = False
+app.conf.worker_redirect_stdouts = False
+app.conf.broker_connection_retry_on_startup = True
+app.conf.task_acks_late = True
+app.conf.worker_prefetch_multiplier = 1
+
+
+@setup_logging.connect
+def keep_the_logs(**_: Any) -> None:
+    """Celery would add handlers that print whole messages; with this receiver it leaves Django's LOGGING alone."""
+    take_uncaught()
+
+
+@worker_process_init.connect
+def end_with_the_worker(**_: Any) -> None:
+    """A pool process must not survive a worker that was killed."""
+    die_with(os.getppid())()
