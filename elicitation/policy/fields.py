@@ -1,0 +1,274 @@
+"""One property of a form: its type, its keywords, its choices and its default."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from elicitation.policy.codes import Rule
+from elicitation.policy.decision import Wire
+from elicitation.policy.document import Document
+from elicitation.policy.pattern import PatternError, compile_pattern
+from elicitation.policy.place import Findings, Place
+from elicitation.policy.shapes import secret_shaped
+from elicitation.policy.texts import check_text
+from elicitation.policy.values import FORMATS, broken_keyword, count, is_number
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Keywords that combine, refer or decide: a flat form needs none of them.
+LOGIC: Final = _words(
+    "$ref $dynamicRef $recursiveRef $anchor $dynamicAnchor $id $vocabulary allOf anyOf oneOf not if then else "
+    "dependentSchemas dependentRequired dependencies patternProperties propertyNames "
+    "unevaluatedProperties unevaluatedItems"
+)
+_PRIMITIVES: Final = frozenset({"string", "number", "integer", "boolean"})
+_NOTES: Final = frozenset({"title", "description", "$comment"})
+_FLAGS: Final = frozenset({"deprecated", "readOnly"})
+_SPECIFIC: Final[dict[str, frozenset[str]]] = {
+    "string": frozenset({"minLength", "maxLength", "format", "pattern", "enum", "enumNames", "oneOf"}),
+    "number": frozenset({"minimum", "maximum"}),
+    "integer": frozenset({"minimum", "maximum"}),
+    "boolean": frozenset(),
+    "array": frozenset({"minItems", "maxItems", "items"}),
+}
+#: Every keyword that a form may have or that is denied by name: the closed list that may be kept of a request.
+KEYWORDS: Final = (
+    LOGIC
+    | _NOTES
+    | _FLAGS
+    | frozenset().union(*_SPECIFIC.values())
+    | _words("type properties required default examples writeOnly nullable const additionalProperties $schema")
+    | _words("$defs definitions exclusiveMinimum exclusiveMaximum multipleOf uniqueItems contains prefixItems")
+    | _words("contentEncoding contentMediaType contentSchema minProperties maxProperties")
+)
+_SECRET_FORMATS: Final = frozenset({"password", "secret", "credential", "token"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What every check of one property needs."""
+
+    place: Place
+    wire: Wire
+    document: Document
+    findings: Findings
+
+    def step(self, keyword: str, ordinal: int) -> Place:
+        return self.place.key(keyword) if keyword in KEYWORDS else self.place.name(keyword, ordinal)
+
+    def text(self, text: str, place: Place) -> None:
+        if len(text) > self.document.forms.max_text:
+            self.findings.add(Rule.FORM_TEXT_TOO_LONG, place)
+        check_text(text, place, Rule.FORM_CREDENTIAL_TEXT, self.document, self.findings)
+
+
+def check_field(field: object, place: Place, wire: Wire, document: Document, findings: Findings) -> None:
+    """Judge one property's schema (client/elicitation, Requested Schema; R13, R19, and operator policy)."""
+    if not isinstance(field, Mapping):
+        findings.add(Rule.FORM_SCHEMA_MALFORMED, place)
+        return
+    context = _Context(place, wire, document, findings)
+    _secret_marks(context, field)
+    before = len(findings.items)
+    kind = _kind(context, field)
+    for ordinal, (keyword, value) in enumerate(field.items()):
+        _keyword(context, kind, keyword, value, context.step(keyword, ordinal))
+    if kind is None:
+        return
+    if kind == "array":
+        _array(context, field)
+    else:
+        _choices(context, field, place)
+    _bounds(context, field)
+    if len(findings.items) == before and "default" in field and broken_keyword(field, field["default"]) is not None:
+        findings.add(Rule.FORM_DEFAULT, place.key("default"))
+
+
+def _secret_marks(context: _Context, field: Mapping[str, object]) -> None:
+    shape = field.get("format")
+    if isinstance(shape, str) and shape.casefold() in _SECRET_FORMATS:
+        context.findings.add(Rule.FORM_CREDENTIAL_FORMAT, context.place.key("format"))
+    if field.get("writeOnly") not in (None, False):
+        context.findings.add(Rule.FORM_CREDENTIAL_FORMAT, context.place.key("writeOnly"))
+
+
+def _kind(context: _Context, field: Mapping[str, object]) -> str | None:
+    """The field's type when it is one of a form; nullable in any spelling gets one verdict, and so do unions."""
+    declared = field.get("type")
+    options = [field.get("anyOf"), field.get("oneOf"), declared]
+    lists = [option for option in options if isinstance(option, (list, tuple))]
+    types = [item.get("type") if isinstance(item, Mapping) else item for option in lists for item in option]
+    null_default = "default" in field and field["default"] is None
+    if "null" in types or field.get("nullable") not in (None, False) or null_default or declared == "null":
+        context.findings.add(Rule.FORM_NULLABLE, context.place)
+        return None
+    if isinstance(declared, (list, tuple)) or "anyOf" in field or ("oneOf" in field and declared != "string"):
+        context.findings.add(Rule.FORM_UNION, context.place)
+        return None
+    if declared == "object" or (declared is None and "properties" in field):
+        context.findings.add(Rule.FORM_NESTED, context.place)
+        return None
+    if declared == "array":
+        return "array"
+    if not isinstance(declared, str) or declared not in _PRIMITIVES:
+        context.findings.add(Rule.FORM_TYPE_UNKNOWN, context.place.key("type"))
+        return None
+    return declared
+
+
+def _keyword(context: _Context, kind: str | None, keyword: str, value: object, here: Place) -> None:
+    if keyword in _NOTES:
+        if isinstance(value, str):
+            context.text(value, here)
+        else:
+            context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+    elif keyword in ("default", "examples"):
+        _sample(context, keyword, value, here)
+    elif keyword in _FLAGS or keyword in ("writeOnly", "nullable"):
+        if not isinstance(value, bool):
+            context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+    elif keyword == "type" or keyword.startswith("x-") or kind is None:
+        return
+    elif keyword in _SPECIFIC[kind]:
+        _specific(context, keyword, value, here)
+    elif keyword in LOGIC:
+        context.findings.add(Rule.FORM_KEYWORD_LOGIC, here)
+    else:
+        context.findings.add(Rule.FORM_KEYWORD_UNKNOWN, here)
+
+
+def _sample(context: _Context, keyword: str, value: object, here: Place) -> None:
+    """Defaults and examples are shown to the person: no secret, and nothing that asks for one."""
+    if keyword == "examples" and not isinstance(value, (list, tuple)):
+        context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+        return
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(item, str):
+            context.text(item, here)
+            if secret_shaped(item) not in (None, "email"):
+                context.findings.add(Rule.FORM_CREDENTIAL_VALUE, here)
+        elif isinstance(item, (list, tuple, Mapping)):
+            context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+
+
+def _specific(context: _Context, keyword: str, value: object, here: Place) -> None:
+    match keyword:
+        case "minLength" | "maxLength" | "minItems" | "maxItems":
+            if count(value) is None:
+                context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+        case "minimum" | "maximum":
+            if not is_number(value):
+                context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+        case "format":
+            known = isinstance(value, str) and (value in FORMATS or value.casefold() in _SECRET_FORMATS)
+            if not known:
+                context.findings.add(Rule.FORM_FORMAT, here)
+        case "pattern":
+            _pattern(context, value, here)
+        case _:
+            return
+
+
+def _pattern(context: _Context, value: object, here: Place) -> None:
+    if context.wire is not Wire.V2025_11_25:
+        context.findings.add(Rule.FORM_PATTERN_NOT_IN_WIRE, here)
+    if not isinstance(value, str):
+        context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+        return
+    try:
+        compile_pattern(value)
+    except PatternError:
+        context.findings.add(Rule.FORM_PATTERN_UNSUPPORTED, here)
+
+
+def _bounds(context: _Context, field: Mapping[str, object]) -> None:
+    for lower, upper in (("minLength", "maxLength"), ("minimum", "maximum"), ("minItems", "maxItems")):
+        low, high = field.get(lower), field.get(upper)
+        if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high:
+            context.findings.add(Rule.FORM_BOUNDS, context.place.key(lower))
+    low, high = field.get("minimum"), field.get("maximum")
+    if field.get("type") != "integer" or not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
+        return
+    # Between 1.2 and 1.8 there is no integer.
+    if is_number(low) and is_number(high) and math.ceil(low) > math.floor(high):
+        context.findings.add(Rule.FORM_BOUNDS, context.place.key("minimum"))
+
+
+def _array(context: _Context, field: Mapping[str, object]) -> None:
+    """A choice of several is legal in the protocol and the operator's to allow; every other array is not."""
+    here, items = context.place.key("items"), field.get("items")
+    if isinstance(items, Mapping) and (items.get("type") == "object" or "properties" in items):
+        context.findings.add(Rule.FORM_NESTED, here)
+        return
+    if not isinstance(items, Mapping) or not ("enum" in items or "anyOf" in items) or "oneOf" in items:
+        context.findings.add(Rule.FORM_ARRAY, context.place)
+        return
+    if not context.document.forms.multi_select:
+        context.findings.add(Rule.FORM_MULTI_SELECT, context.place)
+    expected = {"type", "enum"} if "enum" in items else {"anyOf"}
+    if set(items) != expected or items.get("type", "string") != "string":
+        context.findings.add(Rule.FORM_CHOICES_MALFORMED, here)
+    _choices(context, items, here)
+
+
+def _choices(context: _Context, field: Mapping[str, object], place: Place) -> None:
+    spellings = [keyword for keyword in ("enum", "oneOf", "anyOf") if keyword in field]
+    if "enumNames" in field and "enum" not in field:
+        context.findings.add(Rule.FORM_CHOICES_NAMES, place.key("enumNames"))
+    if len(spellings) > 1:
+        context.findings.add(Rule.FORM_CHOICES_MALFORMED, place)
+    for keyword in spellings:
+        here, listed = place.key(keyword), field[keyword]
+        if not isinstance(listed, (list, tuple)) or not listed:
+            context.findings.add(Rule.FORM_CHOICES_MALFORMED, here)
+        elif len(listed) > context.document.forms.max_choices:
+            context.findings.add(Rule.FORM_TOO_MANY_CHOICES, here)
+        elif keyword == "enum":
+            _untitled(context, field, list(listed), place)
+        else:
+            _titled(context, list(listed), here)
+
+
+def _untitled(context: _Context, field: Mapping[str, object], listed: list[object], place: Place) -> None:
+    _labels(context, listed, place.key("enum"))
+    if "enumNames" not in field:
+        return
+    here, names = place.key("enumNames"), field["enumNames"]
+    if not isinstance(names, (list, tuple)) or len(names) != len(listed):
+        context.findings.add(Rule.FORM_CHOICES_NAMES, here)
+        return
+    for index, name in enumerate(names):
+        if isinstance(name, str):
+            context.text(name, here.index(index))
+        else:
+            context.findings.add(Rule.FORM_CHOICES_NAMES, here.index(index))
+
+
+def _titled(context: _Context, listed: list[object], here: Place) -> None:
+    consts: list[object] = []
+    for index, item in enumerate(listed):
+        title = item.get("title") if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping) or set(item) != {"const", "title"} or not isinstance(title, str):
+            context.findings.add(Rule.FORM_CHOICES_MALFORMED, here.index(index))
+            continue
+        context.text(title, here.index(index).key("title"))
+        consts.append(item["const"])
+    _labels(context, consts, here)
+
+
+def _labels(context: _Context, values: list[object], here: Place) -> None:
+    """The values of a choice: different strings, each a text that a person may read."""
+    strings = [value for value in values if isinstance(value, str)]
+    if len(strings) != len(values):
+        context.findings.add(Rule.FORM_CHOICES_MALFORMED, here)
+    if len(set(strings)) != len(strings):
+        context.findings.add(Rule.FORM_CHOICES_DUPLICATE, here)
+    for index, value in enumerate(values):
+        if isinstance(value, str):
+            context.text(value, here.index(index))

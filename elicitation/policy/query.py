@@ -1,0 +1,113 @@
+"""The query of a URL: listed parameters only, each once, with its pattern, and no secret by name or by shape."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from elicitation.policy.codes import Rule
+from elicitation.policy.destinations import BOUND, MAX_OPAQUE, Destination
+from elicitation.policy.document import Document
+from elicitation.policy.pattern import compile_pattern
+from elicitation.policy.place import Findings, Place
+from elicitation.policy.shapes import secret_shaped
+from elicitation.policy.vocabulary import detection_copy
+
+#: RFC 3986 query characters less ``'``, which browsers encode, and less ``;``, at which some readers split.
+_QUERY: Final = re.compile(r"(?:[A-Za-z0-9._~!$&()*+,=:@/?-]|%[0-9A-Fa-f]{2})+")
+_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_NESTED: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
+
+
+def decode_once(text: str, *, plus: bool = False) -> str | None:
+    """The text without its percent-escapes, or ``None`` when it is not UTF-8 or was escaped twice."""
+    raw = unquote_to_bytes(text.replace("+", " ") if plus else text)
+    try:
+        plain = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if _ESCAPE.search(plain) else plain
+
+
+def check_query(
+    query: str | None,
+    place: Place,
+    shown_id: str | None,
+    destination: Destination | None,
+    document: Document,
+    findings: Findings,
+) -> tuple[str, ...]:
+    """Judge a raw query and return the parameters' decoded names, in order. Without a destination the names and
+    values are still held against vocabulary and shapes. Sources: R54, operator policy."""
+    if query is None:
+        return ()
+    if not _QUERY.fullmatch(query):
+        findings.add(Rule.URL_QUERY_MALFORMED, place)
+        return ()
+    names: list[str] = []
+    seen: set[str] = set()
+    for piece in query.split("&"):
+        raw_name, _, raw_value = piece.partition("=")
+        name, value = decode_once(raw_name, plus=True), decode_once(raw_value, plus=True)
+        if not raw_name or name is None or value is None or any(char in ";[]" for char in name + value):
+            findings.add(Rule.URL_QUERY_MALFORMED, place)
+            continue
+        names.append(name)
+        folded = detection_copy(name).casefold()
+        if folded in seen:
+            findings.add(Rule.URL_PARAMETER_REPEATED, place)
+        seen.add(folded)
+        _parameter(name, value, raw_name, place, shown_id, destination, document, findings)
+    return tuple(names)
+
+
+def _parameter(
+    name: str,
+    value: str,
+    raw_name: str,
+    place: Place,
+    shown_id: str | None,
+    destination: Destination | None,
+    document: Document,
+    findings: Findings,
+) -> None:
+    opaque = destination is not None and raw_name == name and destination.is_opaque(f"parameter:{name}")
+    if not opaque:
+        _shapes(name, value, place, document, findings)
+    elif len(value) > MAX_OPAQUE:
+        findings.add(Rule.URL_TOO_LONG, place)
+    if destination is None:
+        return
+    pattern = destination.parameters.get(name) if raw_name == name else None
+    if pattern is None:
+        findings.add(Rule.URL_PARAMETER_NOT_LISTED, place)
+    elif pattern == BOUND:
+        if value != shown_id:
+            findings.add(Rule.URL_PARAMETER_BOUND, place)
+    elif not compile_pattern(pattern).search(value):
+        findings.add(Rule.URL_PARAMETER_VALUE, place)
+
+
+def _shapes(name: str, value: str, place: Place, document: Document, findings: Findings) -> None:
+    """The vocabulary applies to names, the shapes to both, and a URL inside a value is read one level deep."""
+    vocabulary = document.vocabulary.matcher()
+    if vocabulary.hit(name) is not None or secret_shaped(name) is not None:
+        findings.add(Rule.URL_PARAMETER_SECRET, place)
+    if secret_shaped(value) is not None or any(char < " " or char == "\x7f" for char in value):
+        findings.add(Rule.URL_VALUE_SECRET, place)
+    nested = _NESTED.match(value)
+    if nested is None:
+        return
+    if "@" in nested[1]:
+        findings.add(Rule.URL_VALUE_SECRET, place)
+    for piece in re.split("[&;]", "&".join(part for part in (nested[3], nested[4]) if part)):
+        inner_name, _, inner_value = piece.partition("=")
+        inner = decode_once(inner_name, plus=True), decode_once(inner_value, plus=True)
+        if inner[0] is None or inner[1] is None or _NESTED.match(inner[1]):
+            findings.add(Rule.URL_QUERY_MALFORMED, place)
+            continue
+        if inner[0] and vocabulary.hit(inner[0]) is not None:
+            findings.add(Rule.URL_PARAMETER_SECRET, place)
+        if secret_shaped(inner[1]) is not None:
+            findings.add(Rule.URL_VALUE_SECRET, place)
