@@ -1,0 +1,55 @@
+"""Who does something, as the ledger names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from elicitation.models import Provider, Service
+
+
+class ActorKind(StrEnum):
+    CLIENT = "client"
+    USER = "user"
+    SERVICE = "service"
+    PROVIDER = "provider"
+    OPERATOR = "operator"
+    POLICY = "policy"
+    SCHEDULER = "scheduler"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """``id`` is a slug or an internal number, never a name."""
+
+    kind: ActorKind
+    id: str = ""
+    role: str = ""
+
+
+SCHEDULER = Actor(ActorKind.SCHEDULER)
+POLICY = Actor(ActorKind.POLICY)
+UNNAMED = Actor(ActorKind.UNKNOWN)
+
+
+def client() -> Actor:
+    """The client whose answer a service reports."""
+    return Actor(ActorKind.CLIENT)
+
+
+def service(caller: Service) -> Actor:
+    return Actor(ActorKind.SERVICE, caller.slug)
+
+
+def provider(caller: Provider) -> Actor:
+    return Actor(ActorKind.PROVIDER, caller.slug)
+
+
+def operator(user_id: int) -> Actor:
+    return Actor(ActorKind.OPERATOR, str(user_id), "operator")
+
+
+def shell() -> Actor:
+    """Somebody at the machine's own shell."""
+    return Actor(ActorKind.OPERATOR, "", "shell")
