@@ -1,0 +1,92 @@
+"""OpenAPI from the same structs that decode and encode: nothing is described twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+
+from elicitation.api import replies, shapes
+
+_REF: Final = "#/components/schemas/{name}"
+_BODIES: Final[tuple[type, ...]] = (
+    shapes.Admission,
+    shapes.Answer,
+    shapes.Completion,
+    shapes.Consumption,
+    shapes.ProgressReport,
+    shapes.ProviderEvent,
+    shapes.EventData,
+    shapes.SubjectOnly,
+)
+_REPLIES: Final[tuple[type, ...]] = (
+    replies.AdmissionReply,
+    replies.ConsumeReply,
+    replies.EntryReply,
+    replies.ListReply,
+    replies.OutcomeReply,
+)
+_PROBLEM: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "Problem details (RFC 9457).",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "description": "Stable; a denial's is the code of the rule."},
+        "detail": {"type": "string"},
+        "at": {"type": "string", "description": "JSON pointer into the body; never a value."},
+        "state": {"type": "string"},
+        "decision": {"type": "object"},
+        "decision_id": {"type": "string"},
+        "error": {"type": "object", "description": "The exact -32021 object, where the wire requires it."},
+    },
+}
+
+
+class ServiceKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "elicitation.api.authentication.ServiceKeyAuthentication"
+    name = "serviceKey"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "A service's key, scoped per verb."}
+
+
+def add_components(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """For ``POSTPROCESSING_HOOKS``: the structs' own JSON Schemas as components."""
+    _, components = msgspec.json.schema_components((*_BODIES, *_REPLIES), ref_template=_REF)
+    result.setdefault("components", {}).setdefault("schemas", {}).update(components, Problem=_PROBLEM)
+    return result
+
+
+def described(
+    summary: str,
+    *,
+    body: type | None = None,
+    reply: type | None = None,
+    statuses: tuple[int, ...] = (200,),
+    refusals: tuple[int, ...] = (),
+    parameters: tuple[OpenApiParameter, ...] = (),
+) -> Callable[[Any], Any]:
+    """Describes a view's method by the structs that it decodes and encodes, and the statuses of its refusals."""
+    answers: dict[Any, Any] = {
+        status: OpenApiResponse(response=_named(reply) if reply else None, description="") for status in statuses
+    }
+    for status in refusals:
+        answers[(status, "application/problem+json")] = OpenApiResponse(
+            response={"$ref": _REF.format(name="Problem")}, description=""
+        )
+    return extend_schema(
+        summary=summary,
+        request={"application/json": _named(body)} if body else None,
+        responses=answers,
+        parameters=list(parameters),
+    )
+
+
+def _named(shape: type) -> dict[str, str]:
+    return {"$ref": _REF.format(name=shape.__name__)}

@@ -1,0 +1,182 @@
+"""The replies of the API, typed. Clients must ignore members that they do not know; members here never disappear."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse
+from msgspec import Struct
+
+from elicitation.models import Elicitation
+from elicitation.policy import identifiers
+from elicitation.policy.lifecycle import EXPLANATIONS, State
+from elicitation.services.admission import Admitted, maybe_visited
+from elicitation.services.move import state_at
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """Encoded as it is; times are RFC 3339, UTC."""
+
+    def response(self, status: int = 200) -> HttpResponse:
+        return HttpResponse(msgspec.json.encode(self), status=status, content_type="application/json")
+
+
+class EntryReply(Reply, frozen=True, kw_only=True):
+    """One entry as its service sees it: the four facts apart, and never the result's reference."""
+
+    id: str
+    wire_id: str | None
+    state: State
+    mode: str
+    wire: str
+    delivery: str
+    purpose: str
+    admitted_at: datetime
+    consented_at: datetime | None
+    consent_source: str | None
+    completed_at: datetime | None
+    completion_source: str | None
+    reversed_at: datetime | None
+    applied_at: datetime | None
+    delivered_at: datetime | None
+    shown_at: datetime | None
+    answered_at: datetime | None
+    origin_ended_at: datetime | None
+    expires_at: datetime | None
+    attempts: int
+    resumable: bool
+    evidence_waiting: bool
+    maybe_visited: bool
+    cancelled_by: str | None
+    predecessor: str | None
+    explanation: str
+    next_step: str
+    outcome: str | None = None
+
+
+class AdmissionReply(Reply, frozen=True, kw_only=True):
+    """``request`` holds the exact ``params`` to send, or null where nothing may be sent any more."""
+
+    id: str
+    wire_id: str | None
+    state: State
+    mode: str
+    wire: str
+    delivery: str
+    decision: dict[str, Any]
+    expires_at: datetime | None
+    request: dict[str, Any] | None
+    error: dict[str, Any] | None
+    predecessor: str | None
+    after_visit: bool
+    explanation: str
+    next_step: str
+
+
+class OutcomeReply(Reply, frozen=True, kw_only=True):
+    outcome: str
+    state: State | None
+    explanation: str
+    next_step: str
+    retry_after_seconds: int | None = None
+
+
+class ConsumeReply(Reply, frozen=True, kw_only=True):
+    outcome: str
+    result_ref: str | None
+    reversed: bool
+
+
+class ListReply(Reply, frozen=True, kw_only=True):
+    items: list[EntryReply]
+    next: str | None
+
+
+def shown_id(entry: Elicitation) -> str:
+    return identifiers.mint_text(entry.uid.bytes)
+
+
+def entry_reply(entry: Elicitation, now: datetime, outcome: str | None = None) -> EntryReply:
+    state = state_at(entry, now)
+    words = EXPLANATIONS[state]
+    return EntryReply(
+        id=shown_id(entry),
+        wire_id=entry.wire_id,
+        state=state,
+        mode=entry.mode,
+        wire=entry.wire,
+        delivery=entry.delivery,
+        purpose=entry.purpose,
+        admitted_at=entry.admitted_at,
+        consented_at=entry.consented_at,
+        consent_source=entry.consent_source or None,
+        completed_at=entry.completed_at,
+        completion_source=entry.completion_source or None,
+        reversed_at=entry.reversed_at,
+        applied_at=entry.applied_at,
+        delivered_at=entry.delivered_at,
+        shown_at=entry.shown_at,
+        answered_at=entry.answered_at,
+        origin_ended_at=entry.origin_ended_at,
+        expires_at=_expires_at(entry, state),
+        attempts=entry.attempts,
+        resumable=state in (State.CANCELLED, State.EXPIRED) and not entry.late_evidence,
+        evidence_waiting=entry.late_evidence,
+        maybe_visited=maybe_visited(entry),
+        cancelled_by=entry.cancelled_by or None,
+        predecessor=shown_id(entry.predecessor) if entry.predecessor else None,
+        explanation=words.explanation,
+        next_step=words.next_step,
+        outcome=outcome,
+    )
+
+
+def admission_reply(admitted: Admitted, error: dict[str, Any] | None) -> AdmissionReply:
+    entry = admitted.entry
+    state = state_at(entry, admitted.now)
+    words = EXPLANATIONS[state]
+    return AdmissionReply(
+        id=shown_id(entry),
+        wire_id=entry.wire_id,
+        state=state,
+        mode=entry.mode,
+        wire=entry.wire,
+        delivery=entry.delivery,
+        decision=admitted.decision.as_json(),
+        expires_at=_expires_at(entry, state),
+        request=admitted.request,
+        error=error,
+        predecessor=shown_id(entry.predecessor) if entry.predecessor else None,
+        after_visit=entry.after_visit,
+        explanation=words.explanation,
+        next_step=words.next_step,
+    )
+
+
+def outcome_reply(
+    outcome: str, entry: Elicitation | None, now: datetime, retry_after_seconds: int | None = None
+) -> OutcomeReply:
+    """``entry`` is ``None`` for whoever may not know it: then there is no state to tell."""
+    if entry is None:
+        return OutcomeReply(
+            outcome=outcome,
+            state=None,
+            explanation="There is no such elicitation for this caller.",
+            next_step="Check the id and the key that is used.",
+        )
+    state = state_at(entry, now)
+    words = EXPLANATIONS[state]
+    return OutcomeReply(
+        outcome=outcome,
+        state=state,
+        explanation=words.explanation,
+        next_step=words.next_step,
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def _expires_at(entry: Elicitation, state: State) -> datetime | None:
+    """Known for a state that the row is in; a deadline that has passed starts no new one until it is written."""
+    return entry.deadline if state == entry.state else None

@@ -1,0 +1,105 @@
+"""The bodies of the API, typed. Unknown members are refused; lengths are bounded; raw parts are the policy's to judge."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from elicitation.policy.answers import Action, Content
+from elicitation.policy.decision import Delivery, Purpose, Wire
+from elicitation.services.registry import Progress
+
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Short = Annotated[str, Meta(max_length=100)]
+Identity = Annotated[str, Meta(min_length=1, max_length=512)]
+Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+Id = Annotated[str, Meta(min_length=1, max_length=64)]
+Reference = Annotated[str, Meta(min_length=1, max_length=255)]
+Moment = Annotated[datetime, Meta(tz=True)]
+
+
+class Strict(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A body that refuses what it does not know."""
+
+
+class Subject(Strict, frozen=True, kw_only=True):
+    iss: Identity
+    sub: Identity
+
+
+class Client(Strict, frozen=True, kw_only=True):
+    name: Short
+    version: Annotated[str, Meta(max_length=50)] = ""
+    capabilities: Any = msgspec.UNSET
+
+
+class Operation(Strict, frozen=True, kw_only=True):
+    method: Name
+    target: Name
+    arguments_digest: Digest
+    request_id: Short = ""
+    question: Annotated[str, Meta(min_length=1, max_length=100)] = "main"
+    key: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class Admission(Strict, frozen=True, kw_only=True):
+    wire: Wire
+    delivery: Delivery
+    client: Client
+    subject: Subject
+    operation: Operation
+    purpose: Purpose
+    request: dict[str, Any]
+    window_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] | None = None
+    predecessor: Id | None = None
+
+
+class SubjectOnly(Strict, frozen=True, kw_only=True):
+    subject: Subject
+
+
+class ProgressReport(Strict, frozen=True, kw_only=True):
+    subject: Subject
+    event: Progress
+
+
+class Answer(Strict, frozen=True, kw_only=True):
+    subject: Subject
+    action: Action
+    content: Content
+    latency_ms: Annotated[int, Meta(ge=0, le=31_536_000_000)] | None = None
+
+
+class Completion(Strict, frozen=True, kw_only=True):
+    subject: Subject
+    result_ref: Reference
+    occurred_at: Moment | None = None
+
+
+class Consumption(Strict, frozen=True, kw_only=True):
+    subject: Subject
+    operation: Operation
+
+
+class EventType(Struct, frozen=True):
+    """As much of an event as tells whether the rest is for the desk."""
+
+    type: Short
+
+
+class EventData(Struct, frozen=True, kw_only=True):
+    """A provider's own data may say more than we read."""
+
+    elicitation_id: Id
+    result_ref: Reference
+    occurred_at: Moment | None = None
+    subject: Subject | None = None
+
+
+class ProviderEvent(Struct, frozen=True, kw_only=True):
+    type: Literal["elicitation.completed"]
+    data: EventData
+    timestamp: Moment | None = None
