@@ -39,7 +39,10 @@ class Problem(APIException):
 
 
 def respond(problem: Problem) -> Response:
-    return Response(problem.problem, status=problem.status_code, content_type="application/problem+json")
+    response = Response(problem.problem, status=problem.status_code, content_type="application/problem+json")
+    if problem.status_code == HTTPStatus.UNAUTHORIZED:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -73,9 +76,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
                 "ledger.unavailable", "The ledger cannot be written, so nothing was done; send the same again."
             )
         case NotAuthenticated():
-            response = respond(Problem(401, "key.missing", "Send a service key as a bearer token."))
-            response["WWW-Authenticate"] = "Bearer"
-            return response
+            return respond(Problem(401, "key.missing", "Send a service key as a bearer token."))
         case MethodNotAllowed():
             return respond(Problem(405, "method.not_allowed", "This address does not take this method."))
         case APIException():

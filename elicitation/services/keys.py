@@ -58,6 +58,14 @@ def create_service_key(service: Service, scopes: Sequence[str], by: Actor | None
     return f"desk_{prefix}_{secret}"
 
 
+def rotate_service_key(service: Service, prefix: str, by: Actor | None = None) -> str:
+    """A new key with the scopes of a live one, which stays good until it is revoked. Raises ``KeyProblem``."""
+    live = ServiceKey.objects.filter(service=service, prefix=prefix, revoked_at=None).first()
+    if live is None:
+        raise KeyProblem("The service has no live key with this prefix.")
+    return create_service_key(service, live.scopes, by)
+
+
 def revoke_service_key(service: Service, prefix: str, by: Actor | None = None) -> None:
     """End a key at once. Raises ``KeyProblem`` when the service has no such live key."""
     with transaction.atomic():
@@ -95,6 +103,22 @@ def create_provider_key(provider: Provider, by: Actor | None = None) -> str:
         )
         append(at, _entry(provider.tenant.slug, "key_created", by, provider=provider.slug, signing_key_id=kid))
     return secret
+
+
+def revoke_provider_keys(provider: Provider, by: Actor | None = None) -> int:
+    """End every live key of ``provider`` at once: it then accepts nothing. Returns how many there were."""
+    with transaction.atomic():
+        at = clock.now()
+        live = list(ProviderKey.objects.select_for_update().filter(provider=provider, revoked_at=None))
+        ProviderKey.objects.filter(pk__in=[key.pk for key in live]).update(revoked_at=at)
+        append(
+            at,
+            *(
+                _entry(provider.tenant.slug, "key_revoked", by, provider=provider.slug, signing_key_id=key.kid)
+                for key in live
+            ),
+        )
+    return len(live)
 
 
 def provider_keys(provider: Provider) -> dict[str, bytes]:
