@@ -140,16 +140,19 @@ RULE_SOURCES: Final = frozenset({"spec", "operator"})
 #: The words that a place may be made of; everything else in it is an ordinal such as ``#3`` or ``3``.
 PLACE_WORDS: Final = frozenset(
     {
-        "wire", "delivery", "client", "name", "version", "capabilities", "elicitation", "form", "url", "subject", "iss",
-        "sub", "operation", "method", "target", "arguments_digest", "request_id", "question", "key", "purpose",
-        "request", "mode", "message", "elicitationId", "requestedSchema", "window_seconds", "predecessor", "error",
-        "code", "data", "elicitations", "action", "content", "latency_ms", "result_ref", "event",
-        "type", "properties", "required", "title", "description", "default", "format", "enum", "enumNames", "oneOf",
-        "anyOf", "allOf", "not", "if", "then", "else", "const", "items", "minItems", "maxItems", "uniqueItems",
-        "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
-        "pattern", "writeOnly", "readOnly", "nullable", "examples", "deprecated", "additionalProperties", "$ref",
-        "$defs", "$schema", "$id", "definitions", "patternProperties", "dependentRequired", "dependentSchemas",
-        "propertyNames", "contains", "prefixItems", "scheme", "userinfo", "host", "port", "path", "query", "fragment",
+        "$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveRef", "$ref", "$schema",
+        "$vocabulary", "_meta", "action", "additionalProperties", "allOf", "anyOf", "arguments_digest",
+        "capabilities", "client", "code", "const", "contains", "content", "contentEncoding", "contentMediaType",
+        "contentSchema", "data", "default", "definitions", "delivery", "dependencies", "dependentRequired",
+        "dependentSchemas", "deprecated", "description", "elicitation", "elicitationId", "elicitations", "else",
+        "enum", "enumNames", "error", "event", "examples", "exclusiveMaximum", "exclusiveMinimum", "form", "format",
+        "fragment", "host", "if", "iss", "items", "key", "latency_ms", "maxItems", "maxLength", "maxProperties",
+        "maximum", "message", "method", "minItems", "minLength", "minProperties", "minimum", "mode", "multipleOf",
+        "name", "not", "nullable", "oneOf", "operation", "path", "pattern", "patternProperties", "port",
+        "predecessor", "prefixItems", "properties", "propertyNames", "purpose", "query", "question", "readOnly",
+        "request", "request_id", "requestedSchema", "required", "result_ref", "scheme", "sub", "subject", "target",
+        "task", "then", "title", "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "url",
+        "userinfo", "version", "window_seconds", "wire", "writeOnly",
     }
 )  # fmt: skip
 

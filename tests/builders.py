@@ -78,9 +78,7 @@ class Desk:
     def admit(self, key: str | None = None, **changes: Any) -> Any:
         return self.call("elicitations", admission(**changes), key=key)
 
-    def event(
-        self, public_id: str, result_ref: str = "pi_1", *, slug: str = "", secret: str = "", **data: Any
-    ) -> Any:
+    def event(self, public_id: str, result_ref: str = "pi_1", *, slug: str = "", secret: str = "", **data: Any) -> Any:
         """A signed webhook of the provider."""
         body = json.dumps(
             {
@@ -90,7 +88,9 @@ class Desk:
         ).encode()
         return self.deliver(body, slug=slug, secret=secret)
 
-    def deliver(self, body: bytes, *, slug: str = "", secret: str = "", headers: Mapping[str, str] | None = None) -> Any:
+    def deliver(
+        self, body: bytes, *, slug: str = "", secret: str = "", headers: Mapping[str, str] | None = None
+    ) -> Any:
         key = secret_bytes(secret or self.pay_secret)
         assert key is not None
         message, moment = f"msg_{uuid4().hex}", int(time.time())

@@ -1,11 +1,12 @@
 """What every test gets, and what a run must be to count."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
 
@@ -34,9 +35,10 @@ def _lifted(guard: Guard) -> Iterator[None]:
 def _flush_may_empty_the_ledger() -> Iterator[None]:
     original = type(connection.ops).execute_sql_flush
 
-    def flush(operations: BaseDatabaseOperations, statements: Any) -> None:
+    def flush(self: BaseDatabaseOperations, sql_list: Iterable[str]) -> None:
         with _lifted(LEDGER), _lifted(POLICY_REVISION):
-            original(operations, statements)
+            original(self, sql_list)
+        import_module("elicitation.migrations.0002_first_revision").activate(apps, None)
 
     type(connection.ops).execute_sql_flush = flush  # type: ignore[method-assign]
     yield

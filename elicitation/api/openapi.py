@@ -63,7 +63,24 @@ def add_components(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     return result
 
 
+_MEANING: Final[dict[int, str]] = {
+    200: "Done, or done before.",
+    201: "Registered.",
+    204: "Received, whatever became of it.",
+    400: "Malformed; `at` names the place, never the value.",
+    401: "No live key, or no live signature.",
+    403: "The key's scopes do not open this call.",
+    404: "Unknown or foreign; never told apart.",
+    409: "`transition.refused` with the present `state`, `operation.conflict`, or `evidence_waiting`.",
+    413: "Too large.",
+    415: "Not sent as application/json.",
+    422: "Denied by policy: `code` is the rule.",
+    503: "Nothing was done; send the same again.",
+}
+
+
 def described(
+    operation_id: str,
     summary: str,
     *,
     body: type | None = None,
@@ -74,14 +91,18 @@ def described(
 ) -> Callable[[Any], Any]:
     """Describes a view's method by the structs that it decodes and encodes, and the statuses of its refusals."""
     answers: dict[Any, Any] = {
-        status: OpenApiResponse(response=_named(reply) if reply else None, description="") for status in statuses
+        status: OpenApiResponse(response=_named(reply) if reply else None, description=_MEANING[status])
+        for status in statuses
     }
     for status in refusals:
         answers[(status, "application/problem+json")] = OpenApiResponse(
-            response={"$ref": _REF.format(name="Problem")}, description=""
+            response={"$ref": _REF.format(name="Problem")}, description=_MEANING[status]
         )
     return extend_schema(
+        operation_id=operation_id,
         summary=summary,
+        description=summary + ".",
+        tags=["Providers" if body is shapes.ProviderEvent else "Services"],
         request={"application/json": _named(body)} if body else None,
         responses=answers,
         parameters=list(parameters),

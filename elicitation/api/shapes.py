@@ -1,4 +1,4 @@
-"""The bodies of the API, typed. Unknown members are refused; lengths are bounded; raw parts are the policy's to judge."""
+"""The bodies of the API, typed. Unknown members are refused, lengths bounded; raw parts are the policy's to judge."""
 
 from __future__ import annotations
 

@@ -72,6 +72,7 @@ class Elicitations(ServiceView):
         return Scope.READ if self.request.method == "GET" else Scope.ADMIT
 
     @described(
+        "admit",
         "Decide a question and register it",
         body=shapes.Admission,
         reply=replies.AdmissionReply,
@@ -104,6 +105,7 @@ class Elicitations(ServiceView):
         return replies.admission_reply(result, error).response(201 if result.created else 200)
 
     @described(
+        "list",
         "The service's own entries, newest first",
         reply=replies.ListReply,
         refusals=(400, 401, 403),
@@ -137,7 +139,7 @@ class Elicitations(ServiceView):
 class OneElicitation(ServiceView):
     scope = Scope.READ
 
-    @described("One entry", reply=replies.EntryReply, refusals=(401, 403, 404))
+    @described("show", "One entry", reply=replies.EntryReply, refusals=(401, 403, 404))
     def get(self, request: Request, public_id: str) -> HttpResponse:
         row = lookup.own(self.service(request), known_id(public_id))
         return replies.entry_reply(row, clock.now()).response()
@@ -147,6 +149,7 @@ class ReportProgress(ServiceView):
     scope = Scope.ANSWER
 
     @described(
+        "progress",
         "The question was delivered or shown, or its call ended",
         body=shapes.ProgressReport,
         reply=replies.EntryReply,
@@ -162,6 +165,7 @@ class ReportAnswer(ServiceView):
     scope = Scope.ANSWER
 
     @described(
+        "answer",
         "The client's answer; its content stays with the service",
         body=shapes.Answer,
         reply=replies.EntryReply,
@@ -200,6 +204,7 @@ class ReportCompletion(ServiceView):
     scope = Scope.COMPLETE
 
     @described(
+        "completion",
         "Evidence from the service itself, where the destination lists the source `server`",
         body=shapes.Completion,
         reply=replies.OutcomeReply,
@@ -229,6 +234,7 @@ class ReportLost(ServiceView):
     scope = Scope.ANSWER
 
     @described(
+        "lost",
         "The person says that the work is done, and nothing arrived",
         body=shapes.SubjectOnly,
         reply=replies.OutcomeReply,
@@ -244,6 +250,7 @@ class Retry(ServiceView):
     scope = Scope.ANSWER
 
     @described(
+        "retry",
         "Look for the result again; the person does nothing twice",
         body=shapes.SubjectOnly,
         reply=replies.OutcomeReply,
@@ -261,6 +268,7 @@ class Cancel(ServiceView):
     scope = Scope.ANSWER
 
     @described(
+        "cancel",
         "The service gives the question up",
         body=shapes.SubjectOnly,
         reply=replies.OutcomeReply,
@@ -276,6 +284,7 @@ class Consume(ServiceView):
     scope = Scope.CONSUME
 
     @described(
+        "consume",
         "Hand the result to the operation that waits, once",
         body=shapes.Consumption,
         reply=replies.ConsumeReply,

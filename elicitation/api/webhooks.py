@@ -31,6 +31,7 @@ class ProviderEvents(APIView):
     permission_classes = ()
 
     @described(
+        "provider_event",
         "A provider's signed event",
         body=shapes.ProviderEvent,
         statuses=(204,),

@@ -70,15 +70,17 @@ def judge(ask: Ask, document: Document, revision: int, setting: Setting) -> Ruli
     findings = Findings()
     declared = capability.read(ask.capabilities)
     _wire(ask, document, findings)
-    readable = _bounded(ask.request, setting.place, document, findings)
-    asked = _asked_mode(ask.request) if readable else None
+    unreadable = _unreadable(ask.request, document)
+    asked = _asked_mode(ask.request) if unreadable is None else None
     mode, contradiction = route(ask.purpose, asked, document)
     problem = declared.problem(mode)
     if problem is not None:
         findings.add(problem, _DECLARATION)
+    if unreadable is not None:
+        findings.add(unreadable, setting.place)
     found = urls.Inspected()
     id_class, wire_id = IdClass.MISSING, None
-    if readable:
+    if unreadable is None:
         _shape(ask, mode, setting.place, document, findings)
         if contradiction is not None:
             _misroute(contradiction, setting.place, findings)
@@ -90,7 +92,7 @@ def judge(ask: Ask, document: Document, revision: int, setting: Setting) -> Ruli
     if ask.delivery is Delivery.URL_REQUIRED and mode is Mode.FORM:
         findings.add(Rule.DELIVERY_NEEDS_URL, ROOT.key("delivery"))
     window = _window(ask, document, findings)
-    seen = traits.observe(ask.request, declared, found, id_class) if readable else traits.nothing(declared)
+    seen = traits.observe(ask.request, declared, found, id_class) if unreadable is None else traits.nothing(declared)
     decision = _decision(ask, mode, declared, findings, document, revision)
     admitted = decision.admitted and mode is not None
     return Ruling(
@@ -134,32 +136,29 @@ def _wire(ask: Ask, document: Document, findings: Findings) -> None:
         findings.add(Rule.DELIVERY_NOT_IN_WIRE, ROOT.key("delivery"))
 
 
-def _bounded(request: object, place: Place, document: Document, findings: Findings) -> bool:
-    """Whether the request is JSON within the policy's depth and size. The walk keeps a stack of its own."""
+def _unreadable(request: object, document: Document) -> Rule | None:
+    """Why the request is not looked at: no JSON, or beyond the policy's depth or size. The walk does not recurse."""
     if not isinstance(request, Mapping):
-        findings.add(Rule.REQUEST_MALFORMED, place)
-        return False
+        return Rule.REQUEST_MALFORMED
     level: list[object] = [request]
     depth, nodes = 0, 0
     # The request and its schema stand above the form's own depth.
     deepest = document.forms.max_depth + 2
     while level:
         nodes += len(level)
-        if depth > deepest or nodes > document.forms.max_bytes:
-            findings.add(Rule.REQUEST_TOO_DEEP if depth > deepest else Rule.REQUEST_TOO_LARGE, place)
-            return False
+        if depth > deepest:
+            return Rule.REQUEST_TOO_DEEP
+        if nodes > document.forms.max_bytes:
+            return Rule.REQUEST_TOO_LARGE
         level = [child for value in level for child in _children(value)]
         depth += 1
     try:
         size = len(canonical(request))
     except CanonicalError:
-        findings.add(Rule.REQUEST_MALFORMED, place)
-        return False
+        return Rule.REQUEST_MALFORMED
     # A URL has its own length, beside the form's bytes.
-    if size > document.forms.max_bytes + document.urls.max_length:
-        findings.add(Rule.REQUEST_TOO_LARGE, place)
-        return False
-    return True
+    too_large = size > document.forms.max_bytes + document.urls.max_length
+    return Rule.REQUEST_TOO_LARGE if too_large else None
 
 
 def _children(value: object) -> list[object]:
@@ -225,6 +224,8 @@ def _url(ask: Ask, setting: Setting, document: Document, findings: Findings) -> 
     found = urls.inspect(ask.request.get("url"), here, caller, document, findings)
     if found.destination is not None and ask.purpose not in found.destination.purposes:
         findings.add(Rule.DESTINATION_PURPOSE, ROOT.key("purpose"))
+    if found.destination is not None and ask.providers is not None and found.destination.provider not in ask.providers:
+        findings.add(Rule.DESTINATION_PROVIDER, here)
     written = found.url if setting.own_ids else found.with_id(ask.elicitation_id)
     if written is not None and len(written) > document.urls.max_length:
         findings.add(Rule.URL_TOO_LONG, here)

@@ -120,9 +120,4 @@ ASKING: Final[tuple[RuleEntry, ...]] = (
         "The window is outside the policy's range",
         "Ask for at least one second and at most the policy's maximum, or leave the window out.",
     ),
-    local(
-        Rule.OPERATION_CONFLICT,
-        "The operation already waits for another question",
-        "Finish or cancel the question that waits, or name this one differently.",
-    ),
 )

@@ -83,4 +83,9 @@ URLS: Final[tuple[RuleEntry, ...]] = (
         "The destination does not serve this purpose",
         "Name the purpose that the destination is listed for.",
     ),
+    local(
+        Rule.DESTINATION_PROVIDER,
+        "The destination's provider is not open to this tenant, so nobody could confirm the work",
+        "Have the operator open the provider that the destination names.",
+    ),
 )

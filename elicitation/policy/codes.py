@@ -97,6 +97,7 @@ class Rule(StrEnum):
     URL_VALUE_SECRET = "url.value_secret"  # noqa: S105 - a rule's code, not a secret
     URL_FRAGMENT = "url.fragment"
     DESTINATION_PURPOSE = "destination.purpose"
+    DESTINATION_PROVIDER = "destination.provider"
 
     ID_MISSING = "id.missing"
     ID_MALFORMED = "id.malformed"
@@ -123,8 +124,6 @@ class Rule(StrEnum):
     ERROR_ENTRY_MODE = "error.entry_mode"
     ERROR_FLAT = "error.flat"
     ERROR_FLAT_FLAGGED = "error.flat_flagged"
-
-    OPERATION_CONFLICT = "operation.conflict"
 
 
 @dataclass(frozen=True, slots=True)

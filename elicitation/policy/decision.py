@@ -137,7 +137,8 @@ class Ask:
 
     ``capabilities`` is the raw JSON value that the client declared for this very request. ``request`` is the raw
     ``params`` of ``elicitation/create``. ``elicitation_id`` is the desk's own id (``elc_`` and 26 base-32
-    characters), to be written into a bound URL parameter.
+    characters), to be written into a bound URL parameter. ``providers`` are those that are open to the tenant;
+    ``None`` where that is not known, as in the drill.
     """
 
     wire: Wire
@@ -149,3 +150,4 @@ class Ask:
     service: str
     elicitation_id: str
     window_seconds: int | None = None
+    providers: frozenset[str] | None = None

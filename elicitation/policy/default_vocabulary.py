@@ -71,7 +71,9 @@ DENY: Final[tuple[str, ...]] = (
     "numero di carta",
     # German, Dutch, Swedish, Danish, Norwegian, Finnish
     "passwort",
+    "passwörter",
     "kennwort",
+    "kennwörter",
     "geheimzahl",
     "zugangsdaten",
     "kartennummer",
@@ -90,6 +92,10 @@ DENY: Final[tuple[str, ...]] = (
     # Russian, Ukrainian, Bulgarian, Greek
     "пароль",
     "пароля",
+    "паролю",
+    "паролем",
+    "пароли",
+    "паролей",
     "парола",
     "секретный ключ",
     "номер карты",
@@ -104,7 +110,6 @@ DENY: Final[tuple[str, ...]] = (
     "パスワード",
     "暗証番号",
     "비밀번호",
-    "암호",
     "รหัสผ่าน",
     # Arabic, Hebrew, Hindi
     "كلمة المرور",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -121,14 +122,17 @@ def looks_numeric(label: str) -> bool:
 
 
 def _is_a_label(label: str) -> bool:
-    """True for a plain label, and for an A-label that stands for something and is spelled canonically."""
+    """True for a plain label, and for an A-label that stands for something and is spelled canonically (RFC 5890)."""
     if not label.startswith("xn--"):
-        return label[2:4] != "--"
+        return True
     try:
         plain = label[4:].encode().decode("punycode")
-        return not plain.isascii() and plain.encode("idna").decode() == label
+        again = plain.encode("punycode").decode()
     except (UnicodeError, ValueError):
         return False
+    letters = all(unicodedata.category(char)[0] in "LMN" or char in "-\u00b7" for char in plain)
+    stable = again == label[4:] and unicodedata.normalize("NFC", plain.lower()) == plain
+    return letters and stable and not plain.isascii()
 
 
 def _is_address(host: str) -> bool:

@@ -12,7 +12,6 @@ from elicitation.policy.decision import Wire
 from elicitation.policy.document import Document
 from elicitation.policy.pattern import PatternError, compile_pattern
 from elicitation.policy.place import Findings, Place
-from elicitation.policy.shapes import secret_shaped
 from elicitation.policy.texts import check_text
 from elicitation.policy.values import FORMATS, broken_keyword, count, is_number
 
@@ -75,7 +74,7 @@ def check_field(field: object, place: Place, wire: Wire, document: Document, fin
         return
     context = _Context(place, wire, document, findings)
     _secret_marks(context, field)
-    before = len(findings.items)
+    before = findings.seen
     kind = _kind(context, field)
     for ordinal, (keyword, value) in enumerate(field.items()):
         _keyword(context, kind, keyword, value, context.step(keyword, ordinal))
@@ -86,7 +85,7 @@ def check_field(field: object, place: Place, wire: Wire, document: Document, fin
     else:
         _choices(context, field, place)
     _bounds(context, field)
-    if len(findings.items) == before and "default" in field and broken_keyword(field, field["default"]) is not None:
+    if findings.seen == before and "default" in field and broken_keyword(field, field["default"]) is not None:
         findings.add(Rule.FORM_DEFAULT, place.key("default"))
 
 
@@ -151,8 +150,6 @@ def _sample(context: _Context, keyword: str, value: object, here: Place) -> None
     for item in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(item, str):
             context.text(item, here)
-            if secret_shaped(item) not in (None, "email"):
-                context.findings.add(Rule.FORM_CREDENTIAL_VALUE, here)
         elif isinstance(item, (list, tuple, Mapping)):
             context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
 

@@ -180,11 +180,13 @@ class Words:
 EXPLANATIONS: Final[dict[State, Words]] = {
     State.ADMITTED: Words(
         "The question was allowed; no answer has been reported yet.",
-        "Wait for the answer. If the person says that they never saw the question, cancel it so that it can be asked again.",
+        "Wait for the answer. If the person says that they never saw the question, cancel it, so that it can be asked"
+        " again.",
     ),
     State.CONSENT_PENDING: Words(
         "You agreed to open the link; the outside work is not confirmed.",
-        "Wait for the provider's confirmation. If the person says that the work is done, report the confirmation as lost.",
+        "Wait for the provider's confirmation. If the person says that the work is done, report the confirmation as"
+        " lost.",
     ),
     State.RETRY_REQUIRED: Words(
         "The outside work may be done, but its confirmation was lost: retry, do not repeat the work.",
@@ -229,3 +231,9 @@ def diagram() -> str:
     for (source, target), events in labels.items():
         lines.append(f"    {source} --> {target}" + (f": {', '.join(events)}" if events else ""))
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(diagram())

@@ -7,6 +7,7 @@ from typing import Final
 
 from elicitation.policy.codes import Rule
 from elicitation.policy.decision import Finding
+from elicitation.policy.rules import entry
 from elicitation.policy.shapes import secret_shaped
 
 _MAX_NAME: Final = 64
@@ -49,17 +50,24 @@ class Place:
 ROOT: Final = Place()
 REQUEST: Final = ROOT.key("request")
 
-#: A body can be wrong in a thousand places; the reply names the first ones.
+#: A body can be wrong in a thousand places; the reply names the first ones, and never fewer than the one that denies.
 MAX_FINDINGS: Final = 50
 
 
 @dataclass(slots=True)
 class Findings:
-    """Collects findings in the order in which the checks run, each once."""
+    """Collects findings in the order in which the checks run, each once. ``seen`` counts all that were reported,
+    kept or not, so that a check can tell whether it found anything."""
 
     items: list[Finding] = field(default_factory=list)
+    seen: int = 0
+    denied: bool = False
 
     def add(self, rule: Rule, place: Place) -> None:
+        self.seen += 1
         finding = Finding(rule, place.at, place.place)
-        if len(self.items) < MAX_FINDINGS and finding not in self.items:
+        denies = entry(rule).denies
+        room = len(self.items) < MAX_FINDINGS or (denies and not self.denied)
+        if room and finding not in self.items:
             self.items.append(finding)
+            self.denied |= denies

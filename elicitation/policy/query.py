@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from elicitation.policy.codes import Rule
 from elicitation.policy.destinations import BOUND, MAX_OPAQUE, Destination
 from elicitation.policy.document import Document
+from elicitation.policy.identifiers import parse
 from elicitation.policy.pattern import compile_pattern
 from elicitation.policy.place import Findings, Place
 from elicitation.policy.shapes import secret_shaped
@@ -30,20 +32,23 @@ def decode_once(text: str, *, plus: bool = False) -> str | None:
     return None if _ESCAPE.search(plain) else plain
 
 
-def check_query(
-    query: str | None,
-    place: Place,
-    shown_id: str | None,
-    destination: Destination | None,
-    document: Document,
-    findings: Findings,
-) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where a query stands: whose destination it goes to, if any, and which id its bound parameter may carry."""
+
+    place: Place
+    shown_id: str | None
+    destination: Destination | None
+    document: Document
+
+
+def check_query(query: str | None, setting: Setting, findings: Findings) -> tuple[str, ...]:
     """Judge a raw query and return the parameters' decoded names, in order. Without a destination the names and
     values are still held against vocabulary and shapes. Sources: R54, operator policy."""
     if query is None:
         return ()
     if not _QUERY.fullmatch(query):
-        findings.add(Rule.URL_QUERY_MALFORMED, place)
+        findings.add(Rule.URL_QUERY_MALFORMED, setting.place)
         return ()
     names: list[str] = []
     seen: set[str] = set()
@@ -51,47 +56,44 @@ def check_query(
         raw_name, _, raw_value = piece.partition("=")
         name, value = decode_once(raw_name, plus=True), decode_once(raw_value, plus=True)
         if not raw_name or name is None or value is None or any(char in ";[]" for char in name + value):
-            findings.add(Rule.URL_QUERY_MALFORMED, place)
+            findings.add(Rule.URL_QUERY_MALFORMED, setting.place)
             continue
         names.append(name)
         folded = detection_copy(name).casefold()
         if folded in seen:
-            findings.add(Rule.URL_PARAMETER_REPEATED, place)
+            findings.add(Rule.URL_PARAMETER_REPEATED, setting.place)
         seen.add(folded)
-        _parameter(name, value, raw_name, place, shown_id, destination, document, findings)
+        # A listed name counts in its plain spelling only; an escaped one is another name to some readers.
+        _parameter(name, value, raw_name == name, setting, findings)
     return tuple(names)
 
 
-def _parameter(
-    name: str,
-    value: str,
-    raw_name: str,
-    place: Place,
-    shown_id: str | None,
-    destination: Destination | None,
-    document: Document,
-    findings: Findings,
-) -> None:
-    opaque = destination is not None and raw_name == name and destination.is_opaque(f"parameter:{name}")
-    if not opaque:
-        _shapes(name, value, place, document, findings)
+def _parameter(name: str, value: str, plain: bool, setting: Setting, findings: Findings) -> None:
+    destination = setting.destination
+    if destination is None or not plain or not destination.is_opaque(f"parameter:{name}"):
+        _shapes(name, value, setting, findings)
     elif len(value) > MAX_OPAQUE:
-        findings.add(Rule.URL_TOO_LONG, place)
+        findings.add(Rule.URL_TOO_LONG, setting.place)
     if destination is None:
         return
-    pattern = destination.parameters.get(name) if raw_name == name else None
+    pattern = destination.parameters.get(name) if plain else None
     if pattern is None:
-        findings.add(Rule.URL_PARAMETER_NOT_LISTED, place)
+        findings.add(Rule.URL_PARAMETER_NOT_LISTED, setting.place)
     elif pattern == BOUND:
-        if value != shown_id:
-            findings.add(Rule.URL_PARAMETER_BOUND, place)
+        if not _may_carry(value, setting.shown_id):
+            findings.add(Rule.URL_PARAMETER_BOUND, setting.place)
     elif not compile_pattern(pattern).search(value):
-        findings.add(Rule.URL_PARAMETER_VALUE, place)
+        findings.add(Rule.URL_PARAMETER_VALUE, setting.place)
 
 
-def _shapes(name: str, value: str, place: Place, document: Document, findings: Findings) -> None:
+def _may_carry(value: str, shown_id: str | None) -> bool:
+    """An error that is about to be sent carries the elicitation's id, or the desk's own beside a server's."""
+    return shown_id is not None and (value == shown_id or parse(value) is not None)
+
+
+def _shapes(name: str, value: str, setting: Setting, findings: Findings) -> None:
     """The vocabulary applies to names, the shapes to both, and a URL inside a value is read one level deep."""
-    vocabulary = document.vocabulary.matcher()
+    place, vocabulary = setting.place, setting.document.vocabulary.matcher()
     if vocabulary.hit(name) is not None or secret_shaped(name) is not None:
         findings.add(Rule.URL_PARAMETER_SECRET, place)
     if secret_shaped(value) is not None or any(char < " " or char == "\x7f" for char in value):

@@ -10,11 +10,15 @@ from typing import Final
 
 #: Prefixes under which well-known services issue keys and tokens; each needs a body of its own after it.
 _KEY: Final = re.compile(
-    r"(?:sk_|rk_|sk-|whsec_|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|AIza|ya29\."
+    # A prefix inside a word is none: risk-adjusted holds no sk-.
+    r"(?<![A-Za-z0-9])(?:(?:sk_|rk_|sk-|whsec_|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|AIza|ya29\."
     r"|hf_|dop_v1_|shpat_|shpss_|SG\.|EAACEdEose0cBA|sq0atp-|sq0csp-|AGE-SECRET-KEY-|eyJhbGciOi)[A-Za-z0-9_./+=-]{4,}"
     r"|(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}"
+    # A client secret looks like the public reference that it belongs to, with a tail.
+    r"|(?:pi|seti|cs)_[A-Za-z0-9]{4,64}_secret_[A-Za-z0-9]{4,})"
 )
-_JWT: Final = re.compile(r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*")
+#: Only at the start of a run, so that the search stays linear.
+_JWT: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*")
 _PEM: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{1,40}-----")
 _BEARER: Final = re.compile(r"(?:bearer|basic)\s{1,4}[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
 #: Bounded on both sides, so that the search stays linear.
@@ -40,7 +44,7 @@ def known_secret(text: str) -> str | None:
         return "pem"
     if _is_jwt(text):
         return "jwt"
-    if any(_starts_word(text, match.start()) for match in _KEY.finditer(text)):
+    if _KEY.search(text):
         return "key"
     if _BEARER.search(text):
         return "authorization_header"
@@ -78,15 +82,16 @@ def random_looking(run: str) -> bool:
     """Whether a run of base-64 characters looks drawn rather than written: long, and mixed as words are not."""
     if len(run) >= 32 and _HEX.fullmatch(run) and len(set(run.lower())) >= 8:
         return True
-    letters = [char for char in run if char.isalpha()]
-    digits = len(run) - len(letters) - sum(char in "+/=_-" for char in run)
-    changes = sum(_kind(left) != _kind(right) for left, right in pairwise(run))
     if len(set(run)) < 10:
         return False
+    letters = [char for char in run if char.isalpha()]
+    digits = sum(char.isdigit() for char in run)
+    # Separators stand between words and numbers; what tells is the change within a word.
+    changes = sum(_kind(left) != _kind(right) for left, right in pairwise(run) if left.isalnum() and right.isalnum())
     if digits >= 3 and changes >= len(run) // 4:
         return True
     upper = sum(char.isupper() for char in letters)
-    return 4 <= upper <= len(letters) - 4 and changes >= len(run) // 3
+    return 0.35 * len(letters) <= upper <= 0.65 * len(letters) and changes >= len(run) // 3
 
 
 def reference_shaped_like_secret(text: str) -> bool:
@@ -112,14 +117,7 @@ def decoded(text: str) -> str | None:
 def _kind(char: str) -> int:
     if char.isdigit():
         return 0
-    if char.isalpha():
-        return 1 if char.isupper() else 2
-    return 3
-
-
-def _starts_word(text: str, start: int) -> bool:
-    """A prefix inside a word is none: ``risk-adjusted`` holds no ``sk-``."""
-    return start == 0 or not text[start - 1].isalnum()
+    return 1 if char.isupper() else 2
 
 
 def _is_jwt(text: str) -> bool:

@@ -10,20 +10,21 @@ from elicitation.policy.document import Document, Links
 from elicitation.policy.place import Findings, Place
 from elicitation.policy.shapes import known_secret
 
-#: Characters that turn the reading direction (Unicode, bidirectional formatting).
-_BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+#: Characters that turn the reading direction: embeddings, overrides and directed isolates. Marks, and the isolates
+#: that translation tools put around a name, turn nothing.
+_TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067")
 _PLAIN_CONTROLS: Final = frozenset("\t\n\r")
 
 #: Every repetition is bounded, and none is nested, so that the search is linear. A bare host counts with a path,
-#: or alone under a domain that people know as one.
+#: or alone under a domain that people know as one; the host of an e-mail address does not.
 _LINK: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]{0,20}://"
     r"|\b(?:javascript|data|mailto|tel|file|vbscript|intent):\S"
     r"|\bwww\."
     r"|\]\("
     r"|<\s{0,4}a\b"
-    r"|[A-Za-z0-9-]{1,63}\.[A-Za-z]{2,24}(?::[0-9]{1,5})?/[^\s]"
-    r"|[A-Za-z0-9-]{1,63}\.(?:com|net|org|io|dev|app|co|info|biz|example|test)\b(?!\.[A-Za-z])",
+    r"|(?<![A-Za-z0-9@.-])(?:[A-Za-z0-9-]{1,63}\.){1,8}"
+    r"(?:[A-Za-z]{2,24}(?::[0-9]{1,5})?/\S|(?:com|net|org|io|dev|app|co|info|biz|example|test)\b(?![.@]\w))",
     re.IGNORECASE,
 )
 
@@ -33,7 +34,7 @@ def hidden_characters(text: str) -> bool:
     return any(
         (char < " " and char not in _PLAIN_CONTROLS)
         or "\x7f" <= char <= "\x9f"
-        or char in _BIDI
+        or char in _TURNS
         or "\ud800" <= char <= "\udfff"
         for char in text
     )

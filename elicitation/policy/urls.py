@@ -10,7 +10,7 @@ from elicitation.policy.codes import Rule
 from elicitation.policy.destinations import MAX_OPAQUE, Destination, looks_numeric, normal_origin
 from elicitation.policy.document import Document
 from elicitation.policy.place import Findings, Place
-from elicitation.policy.query import check_query, decode_once
+from elicitation.policy.query import Setting, check_query, decode_once
 from elicitation.policy.shapes import secret_shaped
 
 #: RFC 3986, appendix B, narrowed to hierarchical URLs.
@@ -70,15 +70,15 @@ def inspect(raw: object, place: Place, caller: Caller, document: Document, findi
         scheme = raw.partition(":")[0].lower()
         findings.add(Rule.URL_MALFORMED if scheme == "https" or ":" not in raw else Rule.URL_SCHEME, place)
         return Inspected()
-    before = len(findings.items)
+    before = findings.seen
     origin = _origin(split[1], split[2], place, findings)
     destination = document.destination_for(origin, caller.tenant, caller.service) if origin else None
     if origin and destination is None:
         findings.add(_unlisted(origin), place)
     path_index = _path(split[3], destination, place, findings)
-    names = check_query(split[4], place, caller.shown_id, destination, document, findings)
+    names = check_query(split[4], Setting(place, caller.shown_id, destination, document), findings)
     _fragment(split[5], destination, place, findings)
-    if origin is None or destination is None or len(findings.items) > before:
+    if origin is None or destination is None or findings.seen > before:
         return Inspected(None, destination, path_index, names)
     rest = raw[split.end(2) :]
     return Inspected(origin + (rest if split[3] else f"/{rest}"), destination, path_index, names)

@@ -26,6 +26,7 @@ _INVISIBLE: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _COMPOUND: Final = 8
 #: Spelled-out words (``p-a-s-s``) are joined from this many letters on.
 _SPELLED: Final = 3
+_PUNCTUATION: Final = ".,;:!?()[]<>\"'`"
 
 
 def detection_copy(text: str) -> str:
@@ -113,7 +114,7 @@ class Matcher:
         found = self._hit(segments(text))
         if found is None and len(text) >= 8:
             for word in text.split():
-                plain = decoded(word)
+                plain = decoded(word.strip(_PUNCTUATION))
                 found = self._hit(segments(plain)) if plain else None
                 if found is not None:
                     break
@@ -158,7 +159,7 @@ class Matcher:
 
 
 def _singulars(word: str) -> tuple[str, ...]:
-    if word.isascii() and len(word) > 3 and word.endswith("s"):
+    if len(word) > 3 and word.endswith("s"):
         return (word, word[:-1])
     return (word,)
 

@@ -1,1 +1,1 @@
-"""One function for one event: the policy decides, ``move()`` moves, the ledger records. Nothing else changes a state."""
+"""One function for one event: the policy decides, ``move()`` moves, the ledger records. Nothing else moves a state."""

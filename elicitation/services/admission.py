@@ -86,7 +86,7 @@ class OperationConflict(NotRegistered):
 
 
 class EvidenceWaiting(NotRegistered):
-    """The operation's last entry ended, but evidence of outside work waits for an operator. Do not send the user again."""
+    """The operation's last entry ended, and evidence of outside work waits for an operator: ask nobody again."""
 
     def __init__(self, entry: Elicitation) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class UnknownPredecessor(NotRegistered):
 
 
 def operation_digests(service: Service, iss: str, sub: str, operation: Operation) -> list[str]:
-    """The operation's digest under every live key: (tenant, service, method, target, arguments, principal, question, key)."""
+    """The operation's digest under every live key."""
     return digests.candidates(
         digests.OPERATION,
         [
@@ -167,6 +167,7 @@ def _admit_once(service: Service, question: Question) -> Admitted | Denied:
         service=service.slug,
         elicitation_id=identifiers.mint_text(uid.bytes),
         window_seconds=question.window_seconds,
+        providers=_open_providers(service),
     )
     ruling = decide(ask, policy.document, policy.number)
     if last is not None and not reused and last.late_evidence:
@@ -306,6 +307,10 @@ def _wire_id(wire: Wire, ruling: Ruling, uid: UUID) -> str | None:
     if wire is not Wire.V2025_11_25 or ruling.mode is not Mode.URL:
         return None
     return ruling.wire_id or identifiers.mint_text(uid.bytes)
+
+
+def _open_providers(service: Service) -> frozenset[str]:
+    return frozenset(Provider.objects.filter(tenant=service.tenant, closed_at=None).values_list("slug", flat=True))
 
 
 def _provider(service: Service, destination: Destination | None) -> Provider | None:

@@ -1,4 +1,4 @@
-"""Refused attempts on the ledger with bounded noise: the first of a kind, then a count that becomes one closing entry."""
+"""Refused attempts on the ledger with bounded noise: the first of a kind, then a count that is one closing entry."""
 
 from __future__ import annotations
 

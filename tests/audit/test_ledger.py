@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -121,10 +122,18 @@ def test_an_entry_has_exactly_the_columns_that_are_stored() -> None:
 @pytest.mark.parametrize("column", sorted({*vocabulary.CLOSED, *vocabulary.SHAPED, "place"}))
 @pytest.mark.parametrize(
     "value",
-    ["a secret", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "alice@example.com", "https://x.example/?t=1", "A" * 64, "é", "\n"],
+    [
+        "a secret",
+        "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+        "alice@example.com",
+        "https://x.example/?t=1",
+        "A" * 64,
+        "é",
+        "\n",
+    ],
 )
 def test_a_value_from_outside_is_refused_by_column_and_not_repeated(column: str, value: str) -> None:
-    given = {"tenant": "acme", "event": "cancel", "actor_kind": "operator"} | {column: value}
+    given: dict[str, Any] = {"tenant": "acme", "event": "cancel", "actor_kind": "operator"} | {column: value}
     with pytest.raises(NotAdmissible) as refused:
         Entry(**given)
     assert refused.value.column == column

@@ -261,3 +261,9 @@ def test_a_named_predecessor_must_be_the_services_own_and_the_same_persons(desk:
         refused = desk.admit(operation=builders.operation(target="third"), predecessor=foreign)
         assert (refused.status_code, refused.json()["code"]) == (400, "predecessor.unknown")
         assert foreign not in refused.content.decode()
+
+
+def test_a_destination_whose_provider_is_not_the_tenants_is_denied(desk: Desk) -> None:
+    builders.activate(builders.document(provider="globex-pay"))
+    refused = desk.admit()
+    assert (refused.status_code, refused.json()["code"]) == (422, "destination.provider")

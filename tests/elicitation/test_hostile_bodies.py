@@ -47,14 +47,16 @@ HOSTILE: dict[str, tuple[bytes, int, str, str | None]] = {
     "nul in a name": (replaced('"message"', f'"{CANARY}\\u0000"'), 400, "body.text", "/request/#1"),
     "lone surrogate": (replaced("alice", f"{CANARY}\\ud800"), 400, "body.text", "/subject/sub"),
     "swapped surrogates": (replaced("Pay the", "\\udc00\\ud800"), 400, "body.text", "/request/message"),
-    "5000 digits": (replaced('"wire"', '"window_seconds": ' + "9" * 5000 + ', "wire"'), 400, "body.number", "/window_seconds"),
+    "5000 digits": (
+        replaced('"wire"', '"window_seconds": ' + "9" * 5000 + ', "wire"'), 400, "body.number", "/window_seconds",
+    ),
     "huge float": (replaced('"wire"', '"window_seconds": 1e999, "wire"'), 400, "body.number", "/window_seconds"),
     "nan": (replaced('"wire"', '"window_seconds": NaN, "wire"'), 400, "body.number", "/window_seconds"),
     "infinity in raw part": (replaced('"message"', '"x": -Infinity, "message"'), 400, "body.number", "/request/x"),
     "unknown member": (replaced('"wire"', f'"{CANARY}": 1, "wire"'), 400, "body.unknown_member", "/#0"),
     "unknown deep": (replaced('"iss"', f'"{CANARY}": 1, "iss"'), 400, "body.unknown_member", "/subject/#0"),
     "missing": (replaced('"wire": "2025-11-25", ', ""), 400, "body.missing_member", "/wire"),
-    "missing deep": (replaced('"sub": "alice"', '"iss2": 1').replace(b', "iss2": 1', b""), 400, "body.missing_member", "/subject/sub"),
+    "missing deep": (replaced(', "sub": "alice"', ""), 400, "body.missing_member", "/subject/sub"),
     "wrong type": (replaced('"alice"', "7"), 400, "body.invalid", "/subject/sub"),
     "wrong enum": (replaced('"payment"', f'"{CANARY}"'), 400, "body.invalid", "/purpose"),
     "wrong wire": (replaced('"2025-11-25"', f'"{CANARY}"'), 400, "body.invalid", "/wire"),
@@ -108,8 +110,9 @@ def test_a_body_that_is_not_declared_as_json_is_415(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "capabilities", [None, True, [], "url", 7, {}, {"elicitation": None}, {"elicitation": []}, {"elicitation": {"url": None}}]
-)  # fmt: skip
+    "capabilities",
+    [None, True, [], "url", 7, {}, {"elicitation": None}, {"elicitation": []}, {"elicitation": {"url": None}}],
+)
 def test_a_capability_of_any_shape_is_judged_and_never_raises(desk: Desk, capabilities: Any) -> None:
     client = {"name": "x", "version": "1", "capabilities": capabilities}
     response = desk.admit(client=client)

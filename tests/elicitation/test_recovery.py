@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from elicitation.models import Elicitation, Heartbeat
-from elicitation.services import actors, recovery, sweeps
+from elicitation.services import actors, move, recovery, sweeps
 from elicitation.services.move import TransitionRefused
 from elicitation.services.recovery import CancelReason
 from tests import builders
@@ -248,7 +248,7 @@ def test_one_bad_row_does_not_stop_the_sweep(desk: Desk, monkeypatch: pytest.Mon
     for one in ids:
         builders.age(one, 3600)
     bad = builders.entry_of(ids[1]).pk
-    real = sweeps.expire_if_due
+    real = move.expire_if_due
 
     def failing(entry: Elicitation, *args: object) -> bool:
         if entry.pk == bad:

@@ -1,0 +1,101 @@
+"""There is one way to change a state, one clock, and one diagram: checked against the tree itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from elicitation.policy.lifecycle import TABLE, Event, State, diagram
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SOURCES = sorted(
+    path
+    for folder in ("elicitation", "audit", "config")
+    for path in (ROOT / folder).rglob("*.py")
+    if "migrations" not in path.parts
+)
+#: Where a row is made with its first state, and where a state is moved.
+MAKES, MOVES = "elicitation/services/admission.py", "elicitation/services/move.py"
+
+
+def names(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def writes_of_state(tree: ast.AST) -> Iterator[ast.AST]:
+    """Assignments to ``.state``, and ``state=`` given to anything that writes rows."""
+    writers = {"update", "create", "update_or_create", "get_or_create", "bulk_update", "save", "F"}
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        flat = [item for target in targets for item in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        if any(isinstance(target, ast.Attribute) and target.attr == "state" for target in flat):
+            yield node
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in writers
+            and any(keyword.arg == "state" for keyword in node.keywords)
+        ):
+            yield node
+
+
+def is_in_init(tree: ast.AST, node: ast.AST) -> bool:
+    """Exceptions and values may carry a state of their own."""
+    return any(
+        isinstance(function, ast.FunctionDef) and function.name == "__init__" and node in ast.walk(function)
+        for function in ast.walk(tree)
+    )
+
+
+def test_move_alone_writes_a_state() -> None:
+    writers = set()
+    for path in SOURCES:
+        tree = ast.parse(path.read_text())
+        if any(not is_in_init(tree, node) for node in writes_of_state(tree)):
+            writers.add(names(path))
+    assert writers == {MAKES, MOVES}
+
+
+def test_admission_makes_rows_in_their_first_state_only() -> None:
+    tree = ast.parse((ROOT / MAKES).read_text())
+    (made,) = writes_of_state(tree)
+    assert isinstance(made, ast.Call)
+    (given,) = [keyword.value for keyword in made.keywords if keyword.arg == "state"]
+    assert ast.unparse(given) == "State.ADMITTED"
+
+
+def test_no_raw_statement_and_no_row_is_saved_past_the_registry() -> None:
+    for path in SOURCES:
+        text = path.read_text()
+        assert not re.search(r"elicitation_elicitation\b", text), names(path)
+        assert not re.search(r"\b(entry|elicitation|last|row)\.save\(", text), names(path)
+
+
+def test_one_clock_is_read_in_the_services() -> None:
+    for path in SOURCES:
+        if names(path).startswith("elicitation/services/") and path.name != "clock.py":
+            assert not re.search(r"datetime\.now|timezone\.now|utcnow|time\.time", path.read_text()), names(path)
+
+
+def test_no_signal_handler_and_no_save_hook_changes_anything() -> None:
+    for path in SOURCES:
+        text = path.read_text()
+        if names(path).startswith("elicitation/"):
+            assert "django.db.models.signals" not in text, names(path)
+            assert not re.search(r"def (save|delete)\(self", text), names(path)
+
+
+def test_the_readme_shows_the_table_as_it_is() -> None:
+    shown = re.search(r"```mermaid\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown is not None
+    assert shown[1] == diagram(), "paste what `python -m elicitation.policy.lifecycle` prints"
+
+
+def test_every_event_but_the_first_is_in_the_table_and_every_state_is_reached() -> None:
+    assert {arrow.event for arrow in TABLE} == set(Event) - {Event.ADMIT}
+    reached = {arrow.target for arrow in TABLE if arrow.target} | {State.ADMITTED}
+    assert reached == set(State)
+    ended = [arrow for arrow in TABLE if any(source.terminal for source in arrow.sources)]
+    assert {arrow.target for arrow in ended} <= {None, State.COMPLETE}
