@@ -270,7 +270,7 @@ def _register(
         path_prefix=path_prefix,
         id_class=ruling.id_class,
         operation_digest=operation_digest,
-        request_id=question.operation.request_id,
+        request_id=parties.kept(question.operation.request_id),
         decision=row,
         revision=row.revision,
         predecessor=_predecessor(service, question, subject.pk, last),

@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 
 from audit.ledger import Entry, append
 from elicitation.models import Client, Provider, Service, Subject, Tenant
+from elicitation.policy.shapes import secret_shaped
 from elicitation.services import clock, digests
 from elicitation.services.actors import Actor, shell
 
@@ -84,5 +85,10 @@ def know_subject(tenant: Tenant, iss: str, sub: str) -> Subject:
 
 def know_client(tenant: Tenant, name: str, version: str) -> Client:
     """The client's row; its name is unverified and never decides."""
-    known, _ = Client.objects.get_or_create(tenant=tenant, name=name, version=version)
+    known, _ = Client.objects.get_or_create(tenant=tenant, name=kept(name), version=kept(version))
     return known
+
+
+def kept(text: str) -> str:
+    """A caller's short text as it may be stored: nothing of it when it is shaped like a secret."""
+    return "" if secret_shaped(text) else text
