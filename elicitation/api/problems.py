@@ -12,9 +12,9 @@ from rest_framework.exceptions import APIException, MethodNotAllowed, NotAuthent
 from rest_framework.response import Response
 
 from audit.ledger import NotAdmissible
-from elicitation.services.admission import EvidenceWaiting, OperationConflict, UnknownPredecessor
 from elicitation.services.lookup import Unknown
 from elicitation.services.move import Contended, TransitionRefused
+from elicitation.services.questions import EvidenceWaiting, OperationConflict, UnknownPredecessor
 from elicitation.services.registry import ContentMissing
 
 logger = logging.getLogger(__name__)

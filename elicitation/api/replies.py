@@ -12,8 +12,9 @@ from msgspec import Struct
 from elicitation.models import Elicitation
 from elicitation.policy import identifiers
 from elicitation.policy.lifecycle import EXPLANATIONS, State
-from elicitation.services.admission import Admitted, maybe_visited
+from elicitation.services.admission import maybe_visited
 from elicitation.services.move import state_at
+from elicitation.services.questions import Admitted
 
 
 class Reply(Struct, frozen=True, kw_only=True):

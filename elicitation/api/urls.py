@@ -5,20 +5,20 @@ from __future__ import annotations
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from elicitation.api import views, webhooks
+from elicitation.api import events, views, webhooks
 
 _ONE = "v1/elicitations/<str:public_id>"
 
 urlpatterns = [
     path("v1/elicitations", views.Elicitations.as_view()),
     path(_ONE, views.OneElicitation.as_view()),
-    path(f"{_ONE}/progress", views.ReportProgress.as_view()),
-    path(f"{_ONE}/answer", views.ReportAnswer.as_view()),
-    path(f"{_ONE}/completion", views.ReportCompletion.as_view()),
-    path(f"{_ONE}/lost", views.ReportLost.as_view()),
-    path(f"{_ONE}/retry", views.Retry.as_view()),
-    path(f"{_ONE}/cancel", views.Cancel.as_view()),
-    path(f"{_ONE}/consume", views.Consume.as_view()),
+    path(f"{_ONE}/progress", events.ReportProgress.as_view()),
+    path(f"{_ONE}/answer", events.ReportAnswer.as_view()),
+    path(f"{_ONE}/completion", events.ReportCompletion.as_view()),
+    path(f"{_ONE}/lost", events.ReportLost.as_view()),
+    path(f"{_ONE}/retry", events.Retry.as_view()),
+    path(f"{_ONE}/cancel", events.Cancel.as_view()),
+    path(f"{_ONE}/consume", events.Consume.as_view()),
     path("v1/providers/<str:slug>/events", webhooks.ProviderEvents.as_view()),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),

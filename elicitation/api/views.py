@@ -1,4 +1,4 @@
-"""The calls of services: each decodes, asks one service function, and encodes what came of it."""
+"""Admission and reading: a question is decided and registered, a service sees its own entries."""
 
 from __future__ import annotations
 
@@ -9,61 +9,23 @@ import msgspec
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from elicitation.api import replies, shapes
 from elicitation.api.body import decode
+from elicitation.api.calls import ServiceView, known_id, operation
 from elicitation.api.openapi import described
 from elicitation.api.problems import Problem
-from elicitation.models import Elicitation, Service
+from elicitation.models import Elicitation
 from elicitation.policy import identifiers
-from elicitation.policy.decision import Decision, Delivery, Mode, Wire
-from elicitation.policy.destinations import EvidenceSource
+from elicitation.policy.decision import Delivery, Mode, Wire
 from elicitation.policy.lifecycle import State
 from elicitation.policy.rules import Rule, entry
-from elicitation.policy.shapes import reference_shaped_like_secret
 from elicitation.policy.url_required import build_error, missing_capability
-from elicitation.services import admission, clock, evidence, lookup, recovery, registry
-from elicitation.services.evidence import Claim, Trespass
+from elicitation.services import admission, clock, lookup, questions
 from elicitation.services.keys import Scope
-from elicitation.services.lookup import RELATED, Person
+from elicitation.services.lookup import RELATED
 
 MAX_PAGE: Final = 200
-_COMMON: Final = (400, 401, 403, 413, 415, 503)
-
-
-class ServiceView(APIView):
-    """A call of a service; ``scope`` is what its key must hold."""
-
-    scope: Scope
-
-    def service(self, request: Request) -> Service:
-        service = request.user
-        assert isinstance(service, Service)
-        return service
-
-
-def known_id(text: str) -> UUID:
-    """The entry's id from the path. Raises ``Unknown``: a malformed id is nobody's."""
-    raw = identifiers.parse(text)
-    if raw is None:
-        raise lookup.Unknown
-    return UUID(bytes=raw)
-
-
-def person(subject: shapes.Subject) -> Person:
-    return Person(subject.iss, subject.sub)
-
-
-def operation(shape: shapes.Operation) -> admission.Operation:
-    return admission.Operation(
-        method=shape.method,
-        target=shape.target,
-        arguments_digest=shape.arguments_digest,
-        question=shape.question,
-        key=shape.key,
-        request_id=shape.request_id,
-    )
 
 
 class Elicitations(ServiceView):
@@ -77,12 +39,12 @@ class Elicitations(ServiceView):
         body=shapes.Admission,
         reply=replies.AdmissionReply,
         statuses=(200, 201),
-        refusals=(*_COMMON, 409, 422),
+        refusals=(400, 401, 403, 413, 415, 503, 409, 422),
     )
     def post(self, request: Request) -> HttpResponse:
         body = decode(request._request, shapes.Admission)
         capabilities = body.client.capabilities
-        question = admission.Question(
+        question = questions.Question(
             wire=body.wire,
             delivery=body.delivery,
             purpose=body.purpose,
@@ -97,7 +59,7 @@ class Elicitations(ServiceView):
             predecessor=_predecessor(body.predecessor),
         )
         result = admission.admit(self.service(request), question)
-        if isinstance(result, admission.Denied):
+        if isinstance(result, questions.Denied):
             raise denied(result, body.wire)
         error = None
         if result.request is not None and result.entry.delivery == Delivery.URL_REQUIRED:
@@ -145,166 +107,9 @@ class OneElicitation(ServiceView):
         return replies.entry_reply(row, clock.now()).response()
 
 
-class ReportProgress(ServiceView):
-    scope = Scope.ANSWER
-
-    @described(
-        "progress",
-        "The question was delivered or shown, or its call ended",
-        body=shapes.ProgressReport,
-        reply=replies.EntryReply,
-        refusals=(*_COMMON, 404),
-    )
-    def post(self, request: Request, public_id: str) -> HttpResponse:
-        body = decode(request._request, shapes.ProgressReport)
-        done = registry.progress(self.service(request), known_id(public_id), person(body.subject), body.event)
-        return replies.entry_reply(done.entry, done.now, done.change).response()
-
-
-class ReportAnswer(ServiceView):
-    scope = Scope.ANSWER
-
-    @described(
-        "answer",
-        "The client's answer; its content stays with the service",
-        body=shapes.Answer,
-        reply=replies.EntryReply,
-        refusals=(*_COMMON, 404, 409, 422),
-    )
-    def post(self, request: Request, public_id: str) -> HttpResponse:
-        body = decode(request._request, shapes.Answer)
-        done = registry.answer(
-            self.service(request),
-            known_id(public_id),
-            person(body.subject),
-            body.action,
-            body.content,
-            body.latency_ms,
-        )
-        return replies.entry_reply(done.entry, done.now, done.change).response()
-
-
-class TellingAfterwards(HttpResponse):
-    """Writes what the caller must not notice once the reply has been sent: WSGI servers call ``close`` then."""
-
-    def __init__(self, reply: HttpResponse, trespass: Trespass) -> None:
-        super().__init__(reply.content, status=reply.status_code, content_type=reply["Content-Type"])
-        self._trespass: Trespass | None = trespass
-
-    def close(self) -> None:
-        trespass, self._trespass = self._trespass, None
-        try:
-            if trespass is not None:
-                trespass.record()
-        finally:
-            super().close()
-
-
-class ReportCompletion(ServiceView):
-    scope = Scope.COMPLETE
-
-    @described(
-        "completion",
-        "Evidence from the service itself, where the destination lists the source `server`",
-        body=shapes.Completion,
-        reply=replies.OutcomeReply,
-        refusals=_COMMON,
-    )
-    def post(self, request: Request, public_id: str) -> HttpResponse:
-        body = decode(request._request, shapes.Completion)
-        check_reference(body.result_ref, "/result_ref")
-        raw = identifiers.parse(public_id)
-        received = evidence.receive(
-            self.service(request),
-            UUID(bytes=raw) if raw else None,
-            Claim(body.result_ref, body.occurred_at, person(body.subject)),
-            EvidenceSource.SERVER,
-        )
-        reply = replies.outcome_reply(received.outcome, received.entry, received.now).response()
-        return TellingAfterwards(reply, received.afterwards) if received.afterwards else reply
-
-
-def check_reference(text: str, at: str) -> None:
-    """A reference is opaque; one that is shaped like a secret is refused. Raises ``Problem`` (400)."""
-    if reference_shaped_like_secret(text):
-        raise Problem(400, "result_ref.secret", "This is shaped like a secret; send an opaque reference.", at=at)
-
-
-class ReportLost(ServiceView):
-    scope = Scope.ANSWER
-
-    @described(
-        "lost",
-        "The person says that the work is done, and nothing arrived",
-        body=shapes.SubjectOnly,
-        reply=replies.OutcomeReply,
-        refusals=(*_COMMON, 404, 409),
-    )
-    def post(self, request: Request, public_id: str) -> HttpResponse:
-        body = decode(request._request, shapes.SubjectOnly)
-        done = recovery.report_lost(self.service(request), known_id(public_id), person(body.subject))
-        return replies.outcome_reply(done.change, done.entry, done.now).response()
-
-
-class Retry(ServiceView):
-    scope = Scope.ANSWER
-
-    @described(
-        "retry",
-        "Look for the result again; the person does nothing twice",
-        body=shapes.SubjectOnly,
-        reply=replies.OutcomeReply,
-        refusals=(*_COMMON, 404, 409),
-    )
-    def post(self, request: Request, public_id: str) -> HttpResponse:
-        body = decode(request._request, shapes.SubjectOnly)
-        done = recovery.retry(self.service(request), known_id(public_id), person(body.subject))
-        found = done.outcome is recovery.RetryOutcome.COMPLETED
-        pause = None if found else recovery.RETRY_AFTER_SECONDS
-        return replies.outcome_reply(done.outcome, done.entry, done.now, pause).response()
-
-
-class Cancel(ServiceView):
-    scope = Scope.ANSWER
-
-    @described(
-        "cancel",
-        "The service gives the question up",
-        body=shapes.SubjectOnly,
-        reply=replies.OutcomeReply,
-        refusals=(*_COMMON, 404, 409),
-    )
-    def post(self, request: Request, public_id: str) -> HttpResponse:
-        body = decode(request._request, shapes.SubjectOnly)
-        done = recovery.cancel(self.service(request), known_id(public_id), person(body.subject))
-        return replies.outcome_reply(done.change, done.entry, done.now).response()
-
-
-class Consume(ServiceView):
-    scope = Scope.CONSUME
-
-    @described(
-        "consume",
-        "Hand the result to the operation that waits, once",
-        body=shapes.Consumption,
-        reply=replies.ConsumeReply,
-        refusals=_COMMON,
-    )
-    def post(self, request: Request, public_id: str) -> HttpResponse:
-        body = decode(request._request, shapes.Consumption)
-        raw = identifiers.parse(public_id)
-        if raw is None:
-            done = registry.Consumed(registry.ConsumeOutcome.UNKNOWN)
-        else:
-            done = registry.consume(
-                self.service(request), UUID(bytes=raw), person(body.subject), operation(body.operation)
-            )
-        return replies.ConsumeReply(outcome=done.outcome, result_ref=done.result_ref, reversed=done.reversed).response()
-
-
-def denied(denial: admission.Denied, wire: Wire) -> Problem:
+def denied(denial: questions.Denied, wire: Wire) -> Problem:
     """A denial as 422: the rule is the code. On 2026-07-28 an undeclared mode has its own error object (R6)."""
-    decision: Decision = denial.decision
+    decision = denial.decision
     deciding = decision.deciding
     assert deciding is not None
     more: dict[str, Any] = {"decision": decision.as_json(), "decision_id": str(denial.decision_id)}
@@ -319,7 +124,7 @@ def _predecessor(text: str | None) -> UUID | None:
         return None
     raw = identifiers.parse(text)
     if raw is None:
-        raise admission.UnknownPredecessor
+        raise questions.UnknownPredecessor
     return UUID(bytes=raw)
 
 

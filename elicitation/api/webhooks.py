@@ -11,9 +11,9 @@ from rest_framework.views import APIView
 
 from elicitation.api import shapes
 from elicitation.api.body import MAX_BYTES, parse
+from elicitation.api.calls import TellingAfterwards, check_reference, person
 from elicitation.api.openapi import described
 from elicitation.api.problems import Problem
-from elicitation.api.views import TellingAfterwards, check_reference, person
 from elicitation.models import Provider
 from elicitation.policy import identifiers
 from elicitation.policy.destinations import EvidenceSource

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import cast
 from uuid import UUID
@@ -16,103 +14,24 @@ from elicitation.models import Decision as DecisionRow
 from elicitation.models import Elicitation, Provider, Service
 from elicitation.policy import identifiers
 from elicitation.policy.admission import Ruling, decide
-from elicitation.policy.decision import Ask, Decision, Delivery, Mode, Outcome, Purpose, Wire
+from elicitation.policy.decision import Ask, Decision, Delivery, Mode, Outcome, Wire
 from elicitation.policy.document import Destination
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule
-from elicitation.services import actors, clock, digests, parties, revisions
+from elicitation.services import actors, clock, parties, revisions
 from elicitation.services.lookup import RELATED
 from elicitation.services.move import Refusal, Step, Superseded, about, expire_if_due, move, settled
+from elicitation.services.questions import (
+    Admitted,
+    Denied,
+    EvidenceWaiting,
+    NotRegistered,
+    OperationConflict,
+    Question,
+    UnknownPredecessor,
+    operation_digests,
+)
 from elicitation.services.records import denial, keep_decision
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """The waiting call: what makes two questions the same. ``request_id`` is recorded and is no part of it."""
-
-    method: str
-    target: str
-    arguments_digest: str
-    question: str = "main"
-    key: str | None = None
-    request_id: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One request to ask a person, typed as the API has checked it; ``capabilities`` and ``request`` stay raw."""
-
-    wire: Wire
-    delivery: Delivery
-    purpose: Purpose
-    capabilities: object
-    request: Mapping[str, object]
-    client_name: str
-    client_version: str
-    iss: str
-    sub: str
-    operation: Operation
-    window_seconds: int | None = None
-    predecessor: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """The entry, and the exact ``params`` to send; ``request`` is ``None`` where nothing may be sent any more."""
-
-    entry: Elicitation
-    decision: Decision
-    request: dict[str, object] | None
-    created: bool
-    now: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Denied:
-    decision: Decision
-    decision_id: UUID
-
-
-class NotRegistered(Refusal):
-    """The question was not registered for a reason other than the policy."""
-
-
-class OperationConflict(NotRegistered):
-    """The operation has a live entry with another body, or the service's own id belongs to another question."""
-
-    def __init__(self, place: str) -> None:
-        super().__init__(place)
-        self.place = place
-
-
-class EvidenceWaiting(NotRegistered):
-    """The operation's last entry ended, and evidence of outside work waits for an operator: ask nobody again."""
-
-    def __init__(self, entry: Elicitation) -> None:
-        super().__init__()
-        self.entry = entry
-
-
-class UnknownPredecessor(NotRegistered):
-    """The named predecessor is not an entry of this service and person."""
-
-
-def operation_digests(service: Service, iss: str, sub: str, operation: Operation) -> list[str]:
-    """The operation's digest under every live key."""
-    return digests.candidates(
-        digests.OPERATION,
-        [
-            service.tenant.slug,
-            service.slug,
-            operation.method,
-            operation.target,
-            operation.arguments_digest,
-            iss,
-            sub,
-            operation.question,
-            operation.key,
-        ],
-    )
 
 
 def admit(service: Service, question: Question) -> Admitted | Denied:

@@ -110,7 +110,8 @@ def _judge(
     )
     match outcome:
         case EvidenceOutcome.COMPLETED:
-            use(entry, by, _keep(entry, claim, source, known, outcome, now), now)
+            row, _ = _keep(entry, claim, source, known, outcome, now)
+            use(entry, by, row, now)
         case EvidenceOutcome.HELD:
             _hold(entry, by, Event.EVIDENCE, claim, source, known, outcome, policy, now)
         case EvidenceOutcome.POLICY_WITHDRAWN_HELD:
@@ -119,13 +120,14 @@ def _judge(
             event = Event.EVIDENCE if pushed else Event.EVIDENCE_WITHDRAWN
             _hold(entry, by, event, claim, source, known, outcome, policy, now)
         case EvidenceOutcome.EXPIRED_DENIED | EvidenceOutcome.NOT_PENDING_DENIED:
-            row = _keep(entry, claim, source, known, outcome, now)
-            if not entry.late_evidence:
+            row, new = _keep(entry, claim, source, known, outcome, now)
+            if new:
                 remark(entry, late_evidence=True)
             refusals.note(entry, by, outcome, now, related_id=row.uid)
         case EvidenceOutcome.UNBOUND_HELD | EvidenceOutcome.CONFLICT_DENIED:
-            row = _keep(entry, claim, source, known, outcome, now)
-            remark(entry)
+            row, new = _keep(entry, claim, source, known, outcome, now)
+            if new:
+                remark(entry)
             refusals.note(entry, by, outcome, now, related_id=row.uid)
         case (
             EvidenceOutcome.DUPLICATE_IGNORED
@@ -153,10 +155,10 @@ def _hold(
     now: datetime,
 ) -> None:
     """Keep evidence that waits; the same evidence again is a repeat and changes nothing."""
-    if Evidence.objects.filter(elicitation=entry, result_digest__in=known).exists():
-        refusals.note(entry, by, outcome, now)
+    row, new = _keep(entry, claim, source, known, outcome, now)
+    if not new:
+        refusals.note(entry, by, outcome, now, related_id=row.uid)
         return
-    row = _keep(entry, claim, source, known, outcome, now)
     held = event is Event.EVIDENCE
     if held:
         Evidence.objects.filter(pk=row.pk).update(status=EvidenceStatus.HELD)
@@ -173,13 +175,13 @@ def _keep(
     known: list[str],
     outcome: EvidenceOutcome,
     now: datetime,
-) -> Evidence:
-    """The row of this reference for this entry, made when it is new."""
+) -> tuple[Evidence, bool]:
+    """The row of this reference for this entry, and whether it was made now."""
     assert entry.provider is not None
     row = Evidence.objects.filter(elicitation=entry, result_digest__in=known).first()
     if row is not None:
-        return row
-    return Evidence.objects.create(
+        return row, False
+    row = Evidence.objects.create(
         elicitation=entry,
         provider=entry.provider,
         source=source,
@@ -190,6 +192,7 @@ def _keep(
         occurred_at=claim.occurred_at,
         received_at=now,
     )
+    return row, True
 
 
 def use(entry: Elicitation, by: Actor, row: Evidence, now: datetime, *, before: Step | None = None) -> None:

@@ -15,9 +15,9 @@ from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.recheck import withdrawn
 from elicitation.policy.rules import Rule
 from elicitation.services import actors, evidence, lookup, refusals, revisions, sealing
-from elicitation.services.admission import Operation, operation_digests
 from elicitation.services.lookup import Person, Unknown
 from elicitation.services.move import Refusal, Step, TransitionRefused, move, settled, standing
+from elicitation.services.questions import Operation, operation_digests
 
 #: Faster than a person reads: the client probably never showed the question (operator policy).
 PROBABLY_NOT_SHOWN_MS: Final = 1000

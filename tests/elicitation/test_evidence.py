@@ -283,3 +283,17 @@ def test_a_reference_shaped_like_a_secret_is_refused(desk: Desk, pending: str, r
         assert response.json()["at"] == "/data/result_ref"
         assert result_ref not in response.content.decode()
         assert builders.snapshot(pending) == before
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_each_new_piece_of_evidence_counts_as_a_version_and_a_repeat_does_not(desk: Desk, ended: bool) -> None:
+    public_id = desk.admit().json()["id"]
+    if ended:
+        act(desk, public_id, "cancel")
+    for number in range(3):
+        before = builders.entry_of(public_id).version
+        desk.event(public_id, f"pi_{number}")
+        assert builders.entry_of(public_id).version == before + 1
+        desk.event(public_id, f"pi_{number}")
+        assert builders.entry_of(public_id).version == before + 1
+    assert Evidence.objects.count() == 3
