@@ -10,8 +10,11 @@ from typing import Final
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
+
+from audit import triggers
+from elicitation.models import Heartbeat
+from elicitation.services import clock
 
 #: A sweep beats every few seconds; silent for this long, it is not running.
 SILENT_AFTER: Final = timedelta(seconds=60)
@@ -61,17 +64,13 @@ def _migrations() -> str:
 
 
 def _ledger() -> str:
-    from audit import triggers
-
     missing = triggers.missing(connection)
     return f"{len(missing)} of its triggers are missing" if missing else OK
 
 
 def _sweep(name: str) -> str:
-    from elicitation.models import Heartbeat
-
     beat = Heartbeat.objects.filter(name=name).first()
     if beat is None:
         return "has not run yet"
-    silent = timezone.now() - beat.at
+    silent = clock.now() - beat.at
     return OK if silent < SILENT_AFTER else f"has not run for {int(silent.total_seconds())} s"

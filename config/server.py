@@ -51,7 +51,7 @@ def main(host: str, port: str) -> None:
         blocking_threads=THREADS,
         blocking_threads_idle_timeout=IDLE_THREAD_SECONDS,
         workers_kill_timeout=int(GRACE) - 2,  # before the supervisor's own patience ends
-        log_level=LogLevels.warning,
+        log_level=LogLevels.error,  # its warnings at a stop tell of workers that have ended already
         log_dictconfig={**settings.LOGGING, "loggers": {**settings.LOGGING["loggers"]}},
         log_access=False,  # the desk writes a line of its own for each request, without paths
     ).serve(target_loader=Load())

@@ -125,7 +125,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 31536000 if _https else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
-SECURE_REFERRER_POLICY = "no-referrer"
+#: With "no-referrer" browsers send `Origin: null` with our own forms, which the CSRF check must refuse.
+SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 
@@ -160,6 +161,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Elicitation Desk",
     "VERSION": "1",
     "DESCRIPTION": "Registry, policy and audit desk for MCP elicitation.",
+    "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],

@@ -533,6 +533,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="elicitation",
+            index=models.Index(condition=models.Q(("late_evidence", True)), fields=["id"], name="elicitation_late"),
+        ),
+        migrations.AddIndex(
+            model_name="elicitation",
             index=models.Index(fields=["service", "operation_digest", "-id"], name="elicitation_operation"),
         ),
         migrations.AddIndex(

@@ -85,6 +85,7 @@ class Elicitation(models.Model):
         default_permissions: ClassVar = ("view", "cancel")
         indexes: ClassVar = [
             models.Index(fields=["deadline"], condition=_LIVE, name="elicitation_due"),  # the expire sweep
+            models.Index(fields=["id"], condition=Q(late_evidence=True), name="elicitation_late"),  # waits for people
             models.Index(fields=["service", "operation_digest", "-id"], name="elicitation_operation"),  # asking again
             models.Index(fields=["service", "-id"], name="elicitation_of_service"),  # a service's own list
             models.Index(fields=["tenant", "state", "-id"], name="elicitation_tenant_state"),  # the admin's filter

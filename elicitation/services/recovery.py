@@ -108,12 +108,19 @@ def cancel(service: Service, uid: UUID, person: Person) -> Changed:
     return settled(attempt)
 
 
-def cancel_by_operator(uid: UUID, by: Actor, reason: CancelReason) -> Changed:
-    """An operator ends a stuck entry, with a reason, on the record. Raises ``TransitionRefused``, ``Contended``."""
+def cancel_by_operator(uid: UUID, by: Actor, reason: CancelReason, seen: State | None = None) -> Changed:
+    """An operator ends a stuck entry, with a reason, on the record.
+
+    ``seen`` is the state on which the person decided: in another one nothing happens. Raises ``TransitionRefused``,
+    ``Contended``.
+    """
 
     def attempt() -> Changed | Refusal:
         entry, now = Elicitation.objects.select_related(*RELATED).get(uid=uid), clock.now()
         expire_if_due(entry, actors.SCHEDULER, now)
+        if seen is not None and State(entry.state) is not seen:
+            refusals.note(entry, by, "transition_refused", now)
+            return TransitionRefused(State(entry.state))
         changes: dict[str, Any] = {"cancelled_by": "operator", "cancel_reason": reason}
         return _moved(entry, by, Step(event=Event.CANCEL, changes=changes, record={"reason_code": reason}), now)
 

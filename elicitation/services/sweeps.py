@@ -24,7 +24,7 @@ def expire() -> int:
 
     1. Read the ids of due entries, oldest deadline first, a batch at a time.
     2. Move each in a transaction of its own; a row that another worker holds is left to it.
-    3. A row that fails is logged by its id and left for the next sweep; it never stops the others.
+    3. A row that fails is logged by its number and left for the next sweep; it never stops the others.
     4. Write the closing entries of refusals.
 
     Returns how many entries were moved. Touches nothing that is not overdue.
@@ -42,7 +42,7 @@ def expire() -> int:
             try:
                 moved += _expire_one(pk)
             except Exception:
-                logger.exception("an entry could not be expired")
+                logger.exception("an entry could not be expired", extra={"elicitation": pk})
                 failed.add(pk)
         if len(batch) < BATCH:
             break

@@ -1,0 +1,215 @@
+"""Elicitations: a list with exact search, the page of an entry in words, and cancel with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import DateTimeField, Q, QuerySet, Value
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from audit.admin import NewestFirst, ReadOnlyAdmin
+from elicitation.admin import cancelling, pasted
+from elicitation.admin.entry import page
+from elicitation.models import Elicitation, Service
+from elicitation.policy import identifiers
+from elicitation.policy.lifecycle import LIVE, State
+from elicitation.services import clock
+from elicitation.services.lookup import RELATED
+from elicitation.services.move import state_at
+from elicitation.templatetags.desk import elc, foreign, span, utc, words
+
+HTTP_OK: Final = 200
+HTTP_CONFLICT: Final = 409
+_OPEN: Final = "open"
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Filters by the state that a reader is told, which the deadline may have made of the stored one."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(_OPEN, "Open (not ended)"), *((state, words(state)) for state in State)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Elicitation]) -> QuerySet[Elicitation]:
+        value = self.value()
+        if value == _OPEN:
+            return queryset.filter(_told(State.ADMITTED) | _told(State.CONSENT_PENDING) | _told(State.RETRY_REQUIRED))
+        return queryset.filter(_told(State(value))) if value in set(State) else queryset
+
+
+def _told(state: State) -> Q:
+    now = clock.now()
+    held = Q(state=State.ADMITTED, held_evidence=True, deadline__lte=now)
+    if state is State.RETRY_REQUIRED:
+        return Q(state=state, deadline__gt=now) | held
+    if state is State.EXPIRED:
+        return Q(state=state) | Q(Q(state__in=sorted(LIVE), deadline__lte=now), ~held)
+    return Q(state=state, deadline__gt=now) if state in LIVE else Q(state=state)
+
+
+class _Entries(NewestFirst):
+    def url_for_result(self, result: Any) -> str:
+        return address(result)
+
+
+def address(entry: Elicitation, view: str = "change") -> str:
+    """The entry's page, by the id that people know."""
+    return reverse(f"admin:elicitation_elicitation_{view}", args=[elc(entry.uid)])
+
+
+@admin.register(Elicitation)
+class ElicitationAdmin(ReadOnlyAdmin):
+    list_display = ("entry_id", "told", "age", "purpose", "mode", "asked_by", "works_at", "seen_client", "ends")
+    list_select_related = ("service__tenant", "provider", "client")
+    list_filter = (StateFilter, "mode", "purpose", "tenant")
+    search_fields = ("uid",)
+    search_help_text = "An id of the desk (elc_…) or of the service, as you have it: quotes, spaces, a whole address."
+    nothing_yet = "No question has been admitted yet. Services ask with their key: the README says how to connect one."
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return _Entries
+
+    def get_urls(self) -> list[URLPattern]:
+        cancel = self.admin_site.admin_view(self.cancel_view)
+        return [
+            path("<str:object_id>/cancel/", cancel, name="elicitation_elicitation_cancel"),
+            *super().get_urls(),
+        ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the time of reading, asked of the database's clock once and not for each row."""
+        now = Value(clock.now(), output_field=DateTimeField())
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(read_at=now)
+        return rows
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("elicitation.cancel_elicitation")
+
+    def searched_for(self, text: str) -> Sequence[str]:
+        return pasted.read(text).spelled
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Exact ids only, by the indexes that they have."""
+        if not search_term:
+            return queryset, False
+        found = pasted.read(search_term)
+        if found.ours:
+            return queryset.filter(uid__in=found.ours), False
+        services = list(Service.objects.values_list("pk", flat=True))
+        return queryset.filter(service__in=services, wire_id__in=found.wire), False
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        entry = self._find(request, object_id)
+        return self._answer(request, entry, "admin/desk/entry.html", can_cancel=self.has_cancel_permission(request))
+
+    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Shows the present state and asks for a reason (GET), then ends the entry through the registry (POST)."""
+        entry = self._find(request, object_id)
+        if not self.has_cancel_permission(request):
+            raise PermissionDenied
+        if request.method != "POST":
+            seen = state_at(entry, clock.now())
+            return self._ask(request, entry, cancelling.CancelForm(initial={"seen": seen}))
+        form = cancelling.CancelForm(request.POST)
+        if not form.is_valid():
+            return self._ask(request, entry, form)
+        assert request.user.pk is not None
+        try:
+            cancelling.cancel(entry, request.user.pk, form)
+        except cancelling.NotCancelled as refusal:
+            return self._refuse(request, object_id, str(refusal))
+        messages.success(request, f"Cancelled {elc(entry.uid)}; the ledger has the reason.")
+        return HttpResponseRedirect(address(entry))
+
+    def _refuse(self, request: HttpRequest, object_id: str, why: str) -> HttpResponse:
+        entry = self._find(request, object_id)
+        form = cancelling.CancelForm(initial={"seen": state_at(entry, clock.now())})
+        return self._ask(request, entry, form, refusal=f"{why} Nothing was changed by you.")
+
+    def _ask(
+        self,
+        request: HttpRequest,
+        entry: Elicitation,
+        form: cancelling.CancelForm,
+        refusal: str = "",
+    ) -> HttpResponse:
+        status = HTTP_CONFLICT if refusal else HTTP_OK
+        return self._answer(request, entry, "admin/desk/cancel.html", status, form=form, refusal=refusal)
+
+    def _answer(
+        self, request: HttpRequest, entry: Elicitation, template: str, status: int = HTTP_OK, **more: Any
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": elc(entry.uid),
+            "page": page(entry, clock.now()),
+            "entry_url": address(entry),
+            "cancel_url": address(entry, "cancel"),
+            **more,
+        }
+        return TemplateResponse(request, template, context, status=status)
+
+    def _find(self, request: HttpRequest, object_id: str) -> Elicitation:
+        """By the desk's id; by the row's number for the links that Django makes."""
+        raw = identifiers.parse(object_id)
+        if raw is not None:
+            wanted = Q(uid=UUID(bytes=raw))
+        elif object_id.isascii() and object_id.isdigit() and len(object_id) < 19:
+            wanted = Q(pk=int(object_id))
+        else:
+            raise Http404
+        entry = Elicitation.objects.select_related(*RELATED, "predecessor").filter(wanted).first()
+        if entry is None:
+            raise Http404
+        if not self.has_view_permission(request, entry):
+            raise PermissionDenied
+        return entry
+
+    @admin.display(description="id")
+    def entry_id(self, entry: Elicitation) -> str:
+        return elc(entry.uid)
+
+    @admin.display(description="state")
+    def told(self, entry: Any) -> SafeString:
+        state = state_at(entry, entry.read_at)
+        return format_html('<span class="state state-{}">{}</span>', state.lower(), words(state))
+
+    @admin.display(description="age")
+    def age(self, entry: Any) -> str:
+        return span(entry.read_at - entry.admitted_at)
+
+    @admin.display(description="asked by")
+    def asked_by(self, entry: Elicitation) -> str:
+        return str(entry.service)
+
+    @admin.display(description="provider")
+    def works_at(self, entry: Elicitation) -> str | None:
+        return entry.provider.slug if entry.provider else None
+
+    @admin.display(description="client (unverified)")
+    def seen_client(self, entry: Elicitation) -> SafeString | None:
+        return foreign(entry.client) if entry.client else None
+
+    @admin.display(description="deadline")
+    def ends(self, entry: Any) -> SafeString | str | None:
+        if entry.deadline is None:
+            return None
+        left = entry.deadline - entry.read_at
+        return format_html("{} ({})", utc(entry.deadline), f"in {span(left)}" if left > timedelta() else "over")

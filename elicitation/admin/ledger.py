@@ -1,0 +1,35 @@
+"""The ledger with elicitations' ids as people know them, and links between an entry and what it tells of."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from audit.admin import LedgerAdmin
+from audit.models import LedgerEntry
+from elicitation.admin import pasted
+from elicitation.templatetags.desk import elc
+
+
+@admin.register(LedgerEntry)
+class DeskLedgerAdmin(LedgerAdmin):
+    search_help_text = "The id of an elicitation, as you have it: elc_… or a UUID, quotes, spaces, a whole address."
+    nothing_yet = "Nothing has happened yet."
+
+    def ids_in(self, text: str) -> list[UUID]:
+        return list(pasted.read(text).ours)
+
+    def spelled(self, uid: UUID) -> str:
+        return elc(uid)
+
+    @admin.display(description="elicitation")
+    def about(self, row: LedgerEntry) -> SafeString | None:
+        if row.elicitation_id is None:
+            return None
+        spelled = elc(row.elicitation_id)
+        link = reverse("admin:elicitation_elicitation_change", args=[spelled])
+        return format_html('<a href="{}"><code>{}</code></a>', link, spelled)

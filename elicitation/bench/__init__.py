@@ -1,0 +1,1 @@
+"""The measurements: each figure beside its peer or its limit, in the same run."""

@@ -1,0 +1,69 @@
+"""What a bench is, and how one is measured: interleaved rounds, medians, a ratio and a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+#: Fewer rounds have no median worth the name.
+FEWEST_ROUNDS: Final = 3
+
+
+class CannotMeasure(Exception):
+    """One sentence: what this machine lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One figure of a bench. ``measure`` and ``peer`` return seconds; a limit is a peer that is a constant."""
+
+    figure: str
+    beside: str
+    measure: Callable[[], float]
+    peer: Callable[[], float] | float
+    at_most: float
+
+    def peer_seconds(self) -> float:
+        return self.peer() if callable(self.peer) else self.peer
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A measured figure: medians in seconds, their ratio, and the ratio that was to be reached."""
+
+    bench: str
+    figure: str
+    seconds: float
+    beside: str
+    peer_seconds: float
+    ratio: float
+    goal: float
+    met: bool
+    rounds: int
+
+
+#: A bench sets up what its comparisons share, and clears it away.
+Bench = Callable[[], AbstractContextManager[Sequence[Comparison]]]
+
+
+def measure(name: str, bench: Bench, rounds: int) -> Iterator[Row | str]:
+    """Yields a sentence for each measurement as it is made, then the rows. Raises ``CannotMeasure``."""
+    with bench() as comparisons:
+        ours: dict[str, list[float]] = {each.figure: [] for each in comparisons}
+        peers: dict[str, list[float]] = {each.figure: [] for each in comparisons}
+        for number in range(1, rounds + 1):
+            for each in comparisons:
+                peers[each.figure].append(each.peer_seconds())
+                ours[each.figure].append(each.measure())
+                yield (
+                    f"{name}, round {number} of {rounds}: {each.figure} {ours[each.figure][-1]:.2f} s, "
+                    f"{each.beside} {peers[each.figure][-1]:.2f} s"
+                )
+        for each in comparisons:
+            seconds, peer = median(ours[each.figure]), median(peers[each.figure])
+            ratio = seconds / peer
+            met = ratio <= each.at_most
+            yield Row(name, each.figure, seconds, each.beside, peer, ratio, each.at_most, met, rounds)

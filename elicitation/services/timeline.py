@@ -1,0 +1,202 @@
+"""What happened to an elicitation, from its ledger entries alone, each as one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from audit.models import LedgerEntry
+from elicitation.models import Elicitation
+from elicitation.policy.decision import Mode
+from elicitation.policy.evidence import EvidenceOutcome
+from elicitation.policy.lifecycle import Event, State
+from elicitation.policy.rules import Rule, entry
+from elicitation.services.actors import ActorKind
+from elicitation.services.recovery import CancelReason
+
+#: What a refusal on the ledger is about. Evidence that fails a check says the same in a retry.
+REFUSED: Final[dict[str, str]] = {
+    EvidenceOutcome.WRONG_TENANT_DENIED: "somebody of another tenant named this entry and learned nothing",
+    EvidenceOutcome.WRONG_SERVICE_DENIED: "another service of this tenant named this entry and learned nothing",
+    EvidenceOutcome.WRONG_PROVIDER_DENIED: "a confirmation came from somebody who may not give it",
+    EvidenceOutcome.WRONG_USER_DENIED: "a confirmation names another person than the one who was asked",
+    EvidenceOutcome.UNBOUND_HELD: "a confirmation does not say whose it is, so it is held",
+    EvidenceOutcome.DUPLICATE_IGNORED: "the same confirmation came again and changed nothing",
+    EvidenceOutcome.CONFLICT_DENIED: "a confirmation contradicts the recorded result; it is kept for an operator",
+    EvidenceOutcome.RESULT_REUSED_DENIED: "the result has already completed another entry",
+    EvidenceOutcome.EXPIRED_DENIED: "a confirmation came too late; it is kept, because money may have moved",
+    EvidenceOutcome.NOT_PENDING_DENIED: "a confirmation came when none was awaited; it is kept as late evidence",
+    EvidenceOutcome.POLICY_WITHDRAWN_HELD: "the policy no longer admits the destination, so the confirmation is held",
+    EvidenceOutcome.HELD: "the same early confirmation came again and is held already",
+    "content_missing": "the form was said to be accepted, but nothing was filled in",
+    "transition_refused": "this cannot happen in the state that the entry is in",
+}
+
+_RETRIED: Final[dict[str, str]] = {
+    "completed": "the confirmation was found, and it passes every check",
+    "still_pending": "the provider says that the work is still pending",
+    "failed": "the provider says that the work failed",
+    "provider_unknown": "the provider does not know this entry",
+    "unreachable": "the provider did not answer",
+    "no_lookup": "no confirmation is held, and the provider cannot be asked",
+}
+
+_CONFIRMED_BY: Final = {
+    "webhook": "The provider confirmed the work by a signed message.",
+    "server": "The service itself confirmed the work, as its destination allows.",
+    "reconcile": "The provider confirmed the work when it was asked.",
+    "operator": "Operators confirmed the work from the evidence at hand.",
+}
+
+REASONS: Final[dict[CancelReason, str]] = {
+    CancelReason.USER_ABANDONED: "the person gave up",
+    CancelReason.PROVIDER_OUTAGE: "the provider is out of order",
+    CancelReason.DUPLICATE_REQUEST: "the same question was asked twice",
+    CancelReason.WRONG_DESTINATION: "it leads to the wrong destination",
+    CancelReason.TEST_TRAFFIC: "it was a test",
+    CancelReason.SECURITY: "a security concern",
+    CancelReason.OTHER: "another reason, in the operator's note",
+}
+
+_BY: Final[dict[ActorKind, str]] = {
+    ActorKind.CLIENT: "the client",
+    ActorKind.USER: "the person",
+    ActorKind.SERVICE: "service",
+    ActorKind.PROVIDER: "provider",
+    ActorKind.OPERATOR: "operator",
+    ActorKind.POLICY: "the policy",
+    ActorKind.SCHEDULER: "the schedule",
+    ActorKind.UNKNOWN: "somebody unnamed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineLine:
+    """One thing that happened: when (UTC), in words, the ledger's event, and who did it."""
+
+    at: datetime
+    text: str
+    event: str
+    by: str
+
+
+def timeline(entry: Elicitation) -> list[TimelineLine]:
+    """The ledger's entries about ``entry``, oldest first."""
+    rows = LedgerEntry.objects.filter(elicitation_id=entry.uid).order_by("pk")
+    return [TimelineLine(row.at, SENTENCES[row.event](row), row.event, _by(row)) for row in rows]
+
+
+def _by(row: LedgerEntry) -> str:
+    if row.role == "shell":
+        return "the machine's shell"
+    return " ".join(part for part in (_BY[ActorKind(row.actor_kind)], row.actor_id) if part)
+
+
+def took(latency_ms: int) -> str:
+    """How long an answer took."""
+    seconds = latency_ms / 1000
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def _answer(row: LedgerEntry) -> str:
+    """In brackets: how long the answer took, and what that says about it."""
+    doubt = ": probably never shown" if row.decided_by == "probably_not_shown" else ""
+    return "" if row.latency_ms is None else f" (answer took {took(row.latency_ms)}{doubt})"
+
+
+def _admit(row: LedgerEntry) -> str:
+    follows = " It follows an earlier question that ended undecided." if row.related_id else ""
+    return f"The policy admitted the question (revision {row.policy_revision}).{follows}"
+
+
+def _accept(row: LedgerEntry) -> str:
+    if row.mode == Mode.FORM:
+        return f"The person submitted the form{_answer(row)}."
+    if row.state_from != State.ADMITTED:
+        return f"The person agreed to open the link, reported late{_answer(row)}: the consent is recorded."
+    return f"The person agreed to open the link{_answer(row)}."
+
+
+def _policy_withdrawn(row: LedgerEntry) -> str:
+    because = f": {entry(Rule(row.rule)).title}" if row.rule else ""
+    return f"The person agreed, but the policy in force no longer admits the question{because}. It was cancelled."
+
+
+def _evidence(row: LedgerEntry) -> str:
+    if row.outcome == EvidenceOutcome.COMPLETED:
+        return _CONFIRMED_BY[row.completion_source]
+    if row.outcome == EvidenceOutcome.POLICY_WITHDRAWN_HELD:
+        return "A confirmation arrived before the answer, for a destination the policy has withdrawn. It is held."
+    return "A confirmation arrived before the person's consent. It is held until then."
+
+
+def _retry(row: LedgerEntry) -> str:
+    return f"Retry {row.attempt}: {_RETRIED.get(row.outcome) or REFUSED[row.outcome]}."
+
+
+def _cancel(row: LedgerEntry) -> str:
+    if row.actor_kind == ActorKind.OPERATOR:
+        return f"An operator cancelled it: {REASONS[CancelReason(row.reason_code)]}."
+    if row.actor_kind == ActorKind.USER:
+        return "The person cancelled it on the desk's page."
+    return "The service gave the question up."
+
+
+def _deadline(row: LedgerEntry) -> str:
+    if row.state_to == State.RETRY_REQUIRED:
+        return "The time was up while a confirmation was held: a retry is needed, and nobody is sent twice."
+    return "Nobody answered or confirmed in time, so it expired. This is not a refusal."
+
+
+def _consume(row: LedgerEntry) -> str:
+    what = "answer" if row.mode == Mode.FORM else "result"
+    return f"The waiting call took the {what}: it is applied."
+
+
+def _refused(row: LedgerEntry) -> str:
+    return f"Refused: {REFUSED[row.outcome]}."
+
+
+def _refused_again(row: LedgerEntry) -> str:
+    times = "once more" if row.repeat_count == 1 else f"{row.repeat_count} more times"
+    return f"Refused {times} within the hour: {REFUSED[row.outcome]}."
+
+
+def _always(sentence: str) -> Callable[[LedgerEntry], str]:
+    return lambda _: sentence
+
+
+#: One sentence for every event of the table, and for what was refused. A test holds it against the enum.
+SENTENCES: Final[dict[str, Callable[[LedgerEntry], str]]] = {
+    Event.ADMIT: _admit,
+    Event.ASK_AGAIN: _always(
+        "The call asked again while a confirmation was held: a retry is needed, and nobody is sent twice."
+    ),
+    Event.DELIVERED: _always("The question was delivered to the client."),
+    Event.SHOWN: _always("The client showed the question."),
+    Event.CALL_ENDED: _always("The waiting call gave up."),
+    Event.ANSWER_ACCEPT: _accept,
+    Event.ANSWER_DECLINE: lambda row: f"The person said no{_answer(row)}.",
+    Event.ANSWER_CANCEL: lambda row: f"The person closed the question without deciding{_answer(row)}.",
+    Event.POLICY_WITHDRAWN: _policy_withdrawn,
+    Event.PAGE_CONSENT: _always("The person signed in on the desk's page and agreed."),
+    Event.PAGE_DECLINE: _always("The person signed in on the desk's page and said no."),
+    Event.EVIDENCE: _evidence,
+    Event.EVIDENCE_WITHDRAWN: _always(
+        "A confirmation arrived for a destination the policy has withdrawn. It is held, and each retry checks again."
+    ),
+    Event.LOST: _always("The confirmation was reported as lost: the work may be done, and nobody knows yet."),
+    Event.RETRY: _retry,
+    Event.PROVIDER_FAILURE: _always("The provider reported that the work has failed for good."),
+    Event.CANCEL: _cancel,
+    Event.CLOSED: _always("It was cancelled, because its tenant, service or provider was closed."),
+    Event.DEADLINE: _deadline,
+    Event.HONOUR_EVIDENCE: _always("Two operators honoured the confirmation that had been kept."),
+    Event.CLOSE: _always("An operator closed what was still open about it."),
+    Event.REVERSAL: _always("The provider reversed the result afterwards."),
+    Event.CONSUME: _consume,
+    "refused": _refused,
+    "refused_again": _refused_again,
+}

@@ -1,0 +1,66 @@
+"""Fills a desk with entries of every kind that a tour must see; prints their ids as JSON. Run by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import django
+
+
+def main() -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    from django.test.utils import setup_test_environment
+
+    setup_test_environment()  # calls go through the API in this process, under the host name of Django's test client
+    from tests import builders
+    from tests.builders import ALICE, BOB
+
+    desk = builders.open_desk()
+
+    def ask(target: str, **changes: object) -> str:
+        public_id: str = desk.call(
+            "elicitations", builders.admission(operation=builders.operation(target=target), **changes)
+        ).json()["id"]
+        return public_id
+
+    def act(public_id: str, verb: str, **body: object) -> None:
+        desk.call(f"elicitations/{public_id}/{verb}", {"subject": ALICE} | body)
+
+    def accept(public_id: str, latency_ms: int = 9000) -> None:
+        act(public_id, "answer", action="accept", content="absent", latency_ms=latency_ms)
+
+    hostile = {
+        "name": "<b>x</b>\u202etneilc-x",
+        "version": "1",
+        "capabilities": {"elicitation": {"form": {}, "url": {}}},
+    }
+    ids = {"stuck": [ask(f"stuck_{number}") for number in range(4)]}
+    for public_id in ids["stuck"]:
+        act(public_id, "progress", event="delivered")
+        act(public_id, "progress", event="shown")
+        accept(public_id)
+        desk.event(public_id, "pi_wrong", subject=BOB)
+        act(public_id, "lost")
+        act(public_id, "retry")
+    paid = ask("paid")
+    accept(paid, 240)
+    desk.event(paid, "pi_paid")
+    act(paid, "consume", operation=builders.operation(target="paid"))
+    late = ask("late")
+    accept(late)
+    act(late, "cancel")
+    desk.event(late, "pi_late")
+    held = ask("held")
+    desk.event(held, "pi_held")
+    form = ask("form", form=True)
+    act(form, "answer", action="accept", content="present", latency_ms=4200)
+    named = ask("named", client=hostile)
+    desk.admit(request={"mode": "url", "message": "Pay", "url": "https://evil.example.net/start?flow=pay&password=x"})
+    ids |= {"paid": [paid], "late": [late], "held": [held], "form": [form], "named": [named]}
+    print(json.dumps(ids))  # noqa: T201 - the parent process reads it
+
+
+if __name__ == "__main__":
+    main()

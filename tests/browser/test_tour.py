@@ -1,0 +1,99 @@
+"""The tour in Chromium: sign in, a stuck entry, cancel, timeline, ledger, under the policy that the desk sends."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import Visitor
+
+pytestmark = pytest.mark.browser
+
+
+def test_an_operator_finds_a_stuck_entry_and_cancels_it(visitor: Visitor, request: pytest.FixtureRequest) -> None:
+    page = visitor.page
+    stuck = visitor.desk.ids["stuck"][["light", "dark", "phone"].index(request.node.callspec.params["visitor"])]
+    visitor.go("/")
+    visitor.picture("01-sign-in")
+    visitor.sign_in()
+    waiting = page.get_by_role("region", name="Waiting for an operator")
+    assert "Retry, or have the provider send its confirmation again" in waiting.inner_text()
+    visitor.picture("02-index")
+    waiting.get_by_role("link", name=stuck).click()
+    assert page.get_by_role("heading", level=1).inner_text() == stuck
+    assert "Retry required" in page.get_by_role("region", name="Where it stands").inner_text()
+    visitor.picture("03-stuck")
+    page.get_by_role("link", name="Cancel it, with a reason").click()
+    visitor.picture("04-cancel")
+    page.get_by_role("button", name="Cancel this elicitation").click()
+    assert "Choose a reason." in page.inner_text("body")
+    page.get_by_label("Reason").select_option("provider_outage")
+    page.get_by_label("Note").fill("Provider ticket 42")
+    visitor.picture("05-reason")
+    page.get_by_role("button", name="Cancel this elicitation").click()
+    page.wait_for_url(f"**/{stuck}/change/")
+    timeline = page.get_by_role("region", name="Timeline, oldest first")
+    assert "An operator cancelled it: the provider is out of order." in timeline.inner_text()
+    visitor.picture("06-cancelled")
+    timeline.get_by_role("link", name="The same on the ledger").click()
+    rows = page.locator("#result_list tbody tr")
+    assert "cancel" in rows.first.inner_text()
+    assert rows.count() >= 7
+    visitor.picture("07-ledger")
+    assert visitor.too_wide() <= 0
+    visitor.go("/")
+    assert stuck not in page.inner_text("body")
+    assert visitor.wrong == []
+
+
+def test_every_page_fits_its_window_and_breaks_no_rule(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.sign_in()
+    ids = visitor.desk.ids
+    entries = "/admin/elicitation/elicitation/"
+    pages = {
+        "list": entries,
+        "list-filtered": f"{entries}?state=open",
+        "list-found": f"{entries}?q=%20%22{ids['paid'][0].upper()}%22",
+        "list-empty": f"{entries}?state=DECLINED",
+        "paid": f"{entries}{ids['paid'][0]}/change/",
+        "late": f"{entries}{ids['late'][0]}/change/",
+        "held": f"{entries}{ids['held'][0]}/cancel/",
+        "form": f"{entries}{ids['form'][0]}/change/",
+        "named": f"{entries}{ids['named'][0]}/change/",
+        "ledger": "/admin/audit/ledgerentry/",
+        "decisions": "/admin/elicitation/decision/",
+        "revisions": "/admin/elicitation/policyrevision/",
+        "tenants": "/admin/elicitation/tenant/",
+        "services": "/admin/elicitation/service/",
+        "providers": "/admin/elicitation/provider/",
+        "clients": "/admin/elicitation/client/",
+        "users": "/admin/auth/user/",
+        "part": "/admin/elicitation/",
+        "password": "/admin/password_change/",
+    }
+    wide = {}
+    visitor.go(entries)
+    page.locator("summary", has_text="State").click()
+    visitor.picture("list-choosing")
+    wide["list-choosing"] = visitor.too_wide()
+    page.get_by_role("link", name="Complete", exact=True).click()
+    assert page.locator("#result_list tbody tr").count() == len(ids["paid"])
+    for name, path in pages.items():
+        visitor.go(path)
+        visitor.picture(name)
+        wide[name] = visitor.too_wide()
+    for name in ("ledger", "decisions", "revisions"):
+        visitor.go(pages[name])
+        page.locator("#result_list tbody th a").first.click()
+        page.wait_for_url("**/change/")
+        visitor.picture(f"{name}-one")
+        wide[f"{name}-one"] = visitor.too_wide()
+    assert {name: width for name, width in wide.items() if width > 0} == {}
+    assert visitor.wrong == []
+
+
+def test_what_the_policy_refuses_would_have_been_seen(visitor: Visitor) -> None:
+    visitor.sign_in()
+    visitor.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">x</p>')")
+    visitor.page.wait_for_timeout(100)
+    assert any("refused by the policy: style-src" in text for text in visitor.wrong)

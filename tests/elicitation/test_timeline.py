@@ -1,0 +1,122 @@
+"""The ledger of an entry as sentences: every event and every refusal has one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from audit import vocabulary
+from audit.models import LedgerEntry
+from elicitation.policy.evidence import EvidenceOutcome
+from elicitation.policy.lifecycle import Event
+from elicitation.services import timeline as lines
+from elicitation.services.recovery import CancelReason
+from tests import builders
+from tests.builders import ALICE, BOB, Desk
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def sentence(event: str, **columns: object) -> str:
+    row = LedgerEntry(at=AT, event=event, actor_kind="service", **columns)
+    return lines.SENTENCES[event](row)
+
+
+def texts(public_id: str) -> list[str]:
+    return [line.text for line in lines.timeline(builders.entry_of(public_id))]
+
+
+def test_every_event_of_the_table_and_every_kind_of_refusal_has_a_sentence_and_nothing_else_has() -> None:
+    assert set(lines.SENTENCES) == set(Event) | {"refused", "refused_again"}
+
+
+def test_every_refusal_that_is_noted_on_the_ledger_has_words() -> None:
+    never_noted = {EvidenceOutcome.COMPLETED, EvidenceOutcome.UNKNOWN_IGNORED}
+    assert set(lines.REFUSED) == (set(EvidenceOutcome) - never_noted) | {"content_missing", "transition_refused"}
+    assert set(lines.REFUSED) <= vocabulary.OUTCOMES
+
+
+def test_every_reason_of_a_cancel_has_words() -> None:
+    assert set(lines.REASONS) == set(CancelReason)
+
+
+def test_every_sentence_ends_with_a_full_stop_and_names_no_code() -> None:
+    filled = {"outcome": "no_lookup", "attempt": 1, "policy_revision": 3}
+    completed = filled | {"outcome": "completed", "completion_source": "webhook"}
+    told = [sentence(event, **(completed if event == Event.EVIDENCE else filled)) for event in Event]
+    told += [sentence("refused", outcome=outcome) for outcome in lines.REFUSED]
+    told += [sentence("refused_again", outcome=outcome, repeat_count=4) for outcome in lines.REFUSED]
+    for text in told:
+        assert text.endswith("."), text
+        assert "_" not in text, text
+        assert "None" not in text, text
+
+
+@pytest.mark.parametrize("source", sorted(vocabulary.COMPLETION_SOURCES))
+def test_a_completion_says_where_its_proof_came_from(source: str) -> None:
+    assert "confirmed the work" in sentence("evidence", outcome="completed", completion_source=source)
+
+
+@pytest.mark.parametrize("outcome", sorted(set(lines.REFUSED) - {"content_missing", "transition_refused"}))
+def test_a_retry_says_what_it_found_also_when_evidence_fails_a_check(outcome: str) -> None:
+    assert sentence("retry", outcome=outcome, attempt=2) == f"Retry 2: {lines.REFUSED[outcome]}."
+
+
+@pytest.mark.parametrize(
+    ("latency", "decided_by", "said"),
+    [
+        (9_000, "client_asserted", "The person agreed to open the link (answer took 9.0 s)."),
+        (240, "probably_not_shown", "The person agreed to open the link (answer took 0.2 s: probably never shown)."),
+        (400_000, "client_asserted", "The person agreed to open the link (answer took 6 min 40 s)."),
+        (None, "client_asserted", "The person agreed to open the link."),
+    ],
+)
+def test_an_answer_says_how_long_it_took_and_what_that_means(latency: int | None, decided_by: str, said: str) -> None:
+    columns = {"mode": "url", "state_from": "ADMITTED", "latency_ms": latency, "decided_by": decided_by}
+    assert sentence("answer_accept", **columns) == said
+
+
+def test_an_operators_reason_is_told_in_words() -> None:
+    row = LedgerEntry(event="cancel", actor_kind="operator", reason_code="provider_outage")
+    assert lines.SENTENCES["cancel"](row) == "An operator cancelled it: the provider is out of order."
+
+
+def test_the_deadline_says_whether_a_confirmation_was_held() -> None:
+    assert "This is not a refusal" in sentence("deadline", state_to="EXPIRED")
+    assert "nobody is sent twice" in sentence("deadline", state_to="RETRY_REQUIRED")
+
+
+@pytest.mark.django_db
+def test_a_payment_reads_as_a_story_oldest_first(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    answer = {"subject": ALICE, "action": "accept", "content": "absent", "latency_ms": 9000}
+    assert desk.call(f"elicitations/{public_id}/answer", answer).status_code == 200
+    assert desk.event(public_id, subject=BOB).status_code == 204
+    assert desk.event(public_id).status_code == 204
+    handed = desk.call(f"elicitations/{public_id}/consume", {"subject": ALICE, "operation": builders.operation()})
+    assert handed.json()["outcome"] == "applied"
+    assert texts(public_id) == [
+        "The policy admitted the question (revision 2).",
+        "The person agreed to open the link (answer took 9.0 s).",
+        "Refused: a confirmation names another person than the one who was asked.",
+        "The provider confirmed the work by a signed message.",
+        "The waiting call took the result: it is applied.",
+    ]
+    by = [line.by for line in lines.timeline(builders.entry_of(public_id))]
+    assert by == ["service booking", "the client", "provider example-pay", "provider example-pay", "service booking"]
+
+
+@pytest.mark.django_db
+def test_a_form_reads_as_a_form(desk: Desk) -> None:
+    public_id = desk.admit(form=True).json()["id"]
+    answer = {"subject": ALICE, "action": "accept", "content": "present", "latency_ms": 200}
+    desk.call(f"elicitations/{public_id}/answer", answer)
+    assert texts(public_id)[1] == "The person submitted the form (answer took 0.2 s: probably never shown)."
+
+
+@pytest.mark.django_db
+def test_another_entrys_story_is_not_told(desk: Desk) -> None:
+    first = desk.admit().json()["id"]
+    second = desk.admit(operation=builders.operation(target="other")).json()["id"]
+    assert len(texts(first)) == len(texts(second)) == 1
