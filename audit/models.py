@@ -13,6 +13,39 @@ def _word(length: int) -> models.CharField[str, str]:
     return models.CharField(max_length=length, blank=True, default="", editable=False)
 
 
+class Signal(models.Model):
+    """Something that somebody should look at: one open row for a rule and what it is about, which counts.
+
+    What happened is on the ledger; this is the observation. ``about`` is an opaque id, never a name or a value.
+    """
+
+    class Status(models.TextChoices):
+        OPEN = "open", "open"
+        ACKNOWLEDGED = "acknowledged", "acknowledged"
+        RESOLVED = "resolved", "resolved"
+
+    tenant = models.CharField(max_length=40)
+    rule = models.CharField(max_length=40)
+    about = models.CharField(max_length=64, blank=True)
+    status = models.CharField(max_length=12, choices=Status, default=Status.OPEN)
+    count = models.PositiveIntegerField(default=1)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions: ClassVar = ("view",)
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "rule", "about"],
+                condition=~models.Q(status="resolved"),
+                name="one_open_signal_of_a_kind",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} × {self.count}"
+
+
 class LedgerEntry(models.Model):
     """One thing that happened. Every column is from a closed list, an internal id or a keyed digest.
 

@@ -36,7 +36,12 @@ EVENTS: Final = frozenset(
         "refused_again",
         # around it
         "drill_case",
+        "policy_drafted",
+        "policy_edited",
+        "policy_discarded",
+        "policy_approved",
         "policy_activated",
+        "policy_refused",
         "tenant_opened",
         "service_opened",
         "provider_opened",
@@ -91,6 +96,13 @@ OUTCOMES: Final = frozenset(
         "not_complete",
         "conflict",
         "unknown",
+        # why a draft was not approved or activated
+        "same_person",
+        "not_approved",
+        "base_changed",
+        "draft_changed",
+        "draft_closed",
+        "red_drill",
     }
 )
 
@@ -132,6 +144,7 @@ ACTOR_KINDS: Final = frozenset({"client", "user", "service", "provider", "operat
 ROLES: Final = frozenset(
     {"administrator", "operator", "auditor", "support", "policy_editor", "policy_approver", "shell"}
 )
+SIGNALS: Final = frozenset({"activation_alone"})
 DECIDED_BY: Final = frozenset({"person", "client_asserted", "probably_not_shown", "unknown"})
 CONSENT_SOURCES: Final = frozenset({"answer", "connect_page", "user_report", "evidence_only"})
 COMPLETION_SOURCES: Final = frozenset({"webhook", "server", "reconcile", "operator"})

@@ -36,6 +36,10 @@ class DeskAdminSite(admin.AdminSite):
     site_url = None
     enable_nav_sidebar = False  # the lists need the width
 
+    def __init__(self, name: str = "admin") -> None:
+        super().__init__(name)
+        self.disable_action("delete_selected")  # what is kept here is closed, not deleted, and never by the dozen
+
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         apps = sorted(super().get_app_list(request, app_label), key=lambda app: _place(app["app_label"]))
         for app in apps:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Final
 
 from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from config.errors import bad_request
 from config.logging import current_request
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
@@ -53,3 +55,15 @@ class ContentSecurityPolicy:
         response.headers.setdefault("Content-Security-Policy", self.header)
         response.headers.setdefault("Cache-Control", "no-store")
         return response
+
+
+class NoNul:
+    """Refuses an address with a NUL in path or query: nobody means one, and PostgreSQL stores none."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+            return bad_request(request, SuspiciousOperation())
+        return self.get_response(request)

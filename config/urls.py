@@ -5,9 +5,11 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from config import health
+from elicitation.admin.rules import rules_page
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/rules/", admin.site.admin_view(rules_page), name="rules"),
     path("admin/", admin.site.urls),
     path("api/", include("elicitation.api.urls")),
     path("healthz", health.healthz),

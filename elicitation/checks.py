@@ -11,7 +11,7 @@ from django.db import connections
 
 from audit.triggers import Guard
 
-POLICY_REVISION = Guard("elicitation_policyrevision", ("id", "number", "document", "digest"))
+POLICY_REVISION = Guard("elicitation_policyrevision", ("id", "number", "document", "digest", "cases"))
 
 
 @register(Tags.database)

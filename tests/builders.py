@@ -18,7 +18,7 @@ from elicitation.models import Elicitation, Evidence, PolicyRevision, Provider, 
 from elicitation.policy import identifiers
 from elicitation.policy.document import DEFAULT_DOCUMENT, Document, lay_over
 from elicitation.policy.webhooks import secret_bytes, sign
-from elicitation.services import keys, parties, revisions
+from elicitation.services import drafts, keys, parties
 from elicitation.services.keys import Scope
 
 ALICE = {"iss": "https://id.example", "sub": "alice"}
@@ -130,17 +130,20 @@ def open_desk() -> Desk:
     )
 
 
-def document(**destination: Any) -> Document:
-    """The default document with the tests' destination, changed as given."""
-    return lay_over(DEFAULT_DOCUMENT, {"destinations": [DESTINATION | destination]})
+ROOMY = {"pending_per_subject": 1000, "asks_per_subject_hour": 100_000, "asks_per_service_hour": 100_000}
+
+
+def document(*, limits: dict[str, int] | None = None, **destination: Any) -> Document:
+    """The default document with the tests' destination, changed as given, and limits that no test meets by chance."""
+    return lay_over(DEFAULT_DOCUMENT, {"destinations": [DESTINATION | destination], "limits": ROOMY | (limits or {})})
 
 
 def activate(wanted: Document | None = None) -> PolicyRevision:
-    return revisions.activate_alone(wanted or document(), "test").row
+    return drafts.activate_alone(wanted or document(), "test").row
 
 
 def withdraw_destination() -> PolicyRevision:
-    return activate(DEFAULT_DOCUMENT)
+    return activate(lay_over(document(), {"destinations": []}))
 
 
 def operation(**changes: Any) -> dict[str, Any]:

@@ -45,6 +45,12 @@ def _flush_may_empty_the_ledger() -> Iterator[None]:
     type(connection.ops).execute_sql_flush = original  # type: ignore[method-assign]
 
 
+@pytest.fixture(autouse=True)
+def _afterwards_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test's transaction is not seen by another thread; the thread itself has a test of its own."""
+    monkeypatch.setattr("elicitation.api.calls.later", lambda work: work())
+
+
 @pytest.fixture
 def desk(db: None) -> builders.Desk:
     return builders.open_desk()

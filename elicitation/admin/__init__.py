@@ -1,5 +1,5 @@
-"""The desk in Django's admin: elicitations with one action, everything else to read."""
+"""The desk in Django's admin: elicitations with one action, the policy with its drafts, everything else to read."""
 
-from elicitation.admin import decisions, elicitations, ledger, parties, revisions
+from elicitation.admin import decisions, drafts, elicitations, ledger, parties, revisions, rules
 
-__all__ = ["decisions", "elicitations", "ledger", "parties", "revisions"]
+__all__ = ["decisions", "drafts", "elicitations", "ledger", "parties", "revisions", "rules"]

@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from audit.admin import ListedFilter, ReadOnlyAdmin
-from elicitation.admin import pasted
+from elicitation.admin import pasted, rules
 from elicitation.models import Decision
 from elicitation.policy.decision import Outcome, Purpose
 from elicitation.policy.rules import CATALOGUE, Rule, entry
@@ -83,7 +83,7 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="rule that decided")
     def because(self, row: Decision) -> SafeString:
-        return format_html("{} <code>{}</code>", entry(Rule(row.rule)).title, row.rule)
+        return format_html("{} {}", entry(Rule(row.rule)).title, rules.link(row.rule))
 
     @admin.display(description="findings")
     def findings_in_words(self, row: Decision) -> SafeString | str:
@@ -94,8 +94,11 @@ class DecisionAdmin(ReadOnlyAdmin):
             '<ol class="findings">{}</ol>',
             format_html_join(
                 "",
-                "<li><strong>{}</strong> <code>{}</code><br>At <code>{}</code>. {}<br><small>Source: {}</small></li>",
-                ((about.title, about.rule, place, about.advice, about.source_text) for about, place in each),
+                "<li><strong>{}</strong> {}<br>At <code>{}</code>. {}<br><small>Source: {}</small></li>",
+                (
+                    (about.title, rules.link(about.rule), place, about.advice, about.source_text)
+                    for about, place in each
+                ),
             ),
         )
 

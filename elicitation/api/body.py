@@ -40,10 +40,17 @@ def decode(request: HttpRequest, shape: type[T]) -> T:
     """The body of ``request`` as a ``shape``. Raises ``Problem`` (400, 413 or 415)."""
     if request.content_type != "application/json":
         raise Problem(415, "body.media_type", "Send the body as application/json.")
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    if not length.isdigit() or int(length) > MAX_BYTES:
+    return parse(read(request), shape)
+
+
+def read(request: HttpRequest) -> bytes:
+    """The body's bytes, bounded before they are read. Raises ``Problem`` (411 or 413)."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if not length and request.META.get("HTTP_TRANSFER_ENCODING"):
+        raise Problem(411, "body.length_required", "Send the body with its Content-Length, not in chunks.")
+    if length and (not length.isascii() or not length.isdigit() or int(length) > MAX_BYTES):
         raise Problem(413, "body.too_large", f"The body is larger than {MAX_BYTES} bytes.")
-    return parse(request.body, shape)
+    return request.body
 
 
 def parse(body: bytes, shape: type[T]) -> T:

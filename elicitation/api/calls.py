@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -14,9 +16,13 @@ from elicitation.models import Service
 from elicitation.policy import identifiers
 from elicitation.policy.shapes import reference_shaped_like_secret
 from elicitation.services import lookup, questions
+from elicitation.services.afterwards import later
 from elicitation.services.evidence import Trespass
 from elicitation.services.keys import Scope
 from elicitation.services.lookup import Person
+
+EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
 
 
 class ServiceView(APIView):
@@ -62,11 +68,22 @@ class TellingAfterwards(HttpResponse):
 
     def close(self) -> None:
         trespass, self._trespass = self._trespass, None
-        try:
-            if trespass is not None:
-                trespass.record()
-        finally:
-            super().close()
+        if trespass is not None:
+            later(trespass.record)
+        super().close()
+
+
+def check_moment(moment: datetime | None, at: str) -> datetime | None:
+    """A provider's time, in UTC. Raises ``Problem`` (400) for one that no event of ours can have."""
+    if moment is None:
+        return None
+    try:
+        in_utc = moment.astimezone(UTC)
+    except OverflowError:
+        in_utc = None
+    if in_utc is None or not EARLIEST <= in_utc < LATEST:
+        raise Problem(400, "body.invalid", "This is not a time at which the work can have been done.", at=at)
+    return in_utc
 
 
 def check_reference(text: str, at: str) -> None:

@@ -9,7 +9,15 @@ from rest_framework.request import Request
 
 from elicitation.api import replies, shapes
 from elicitation.api.body import decode
-from elicitation.api.calls import ServiceView, TellingAfterwards, check_reference, known_id, operation, person
+from elicitation.api.calls import (
+    ServiceView,
+    TellingAfterwards,
+    check_moment,
+    check_reference,
+    known_id,
+    operation,
+    person,
+)
 from elicitation.api.openapi import described
 from elicitation.policy import identifiers
 from elicitation.policy.destinations import EvidenceSource
@@ -76,7 +84,7 @@ class ReportCompletion(ServiceView):
         received = evidence.receive(
             self.service(request),
             UUID(bytes=raw) if raw else None,
-            Claim(body.result_ref, body.occurred_at, person(body.subject)),
+            Claim(body.result_ref, check_moment(body.occurred_at, "/occurred_at"), person(body.subject)),
             EvidenceSource.SERVER,
         )
         reply = replies.outcome_reply(received.outcome, received.entry, received.now).response()

@@ -19,12 +19,15 @@ _BODIES: Final[tuple[type, ...]] = (
     shapes.Consumption,
     shapes.ProgressReport,
     shapes.ProviderEvent,
+    shapes.ErrorCheck,
     shapes.EventData,
     shapes.SubjectOnly,
 )
 _REPLIES: Final[tuple[type, ...]] = (
     replies.AdmissionReply,
     replies.ConsumeReply,
+    replies.DecisionReply,
+    replies.RulesReply,
     replies.EntryReply,
     replies.ListReply,
     replies.OutcomeReply,
@@ -75,6 +78,7 @@ _MEANING: Final[dict[int, str]] = {
     413: "Too large.",
     415: "Not sent as application/json.",
     422: "Denied by policy: `code` is the rule.",
+    429: "Denied by a limit on asking; `Retry-After` says when to look again.",
     503: "Nothing was done; send the same again.",
 }
 

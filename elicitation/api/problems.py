@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
-from django.db import DatabaseError
+from django.db import DatabaseError, DataError, IntegrityError
 from django.http import Http404
 from rest_framework.exceptions import APIException, MethodNotAllowed, NotAuthenticated
 from rest_framework.response import Response
@@ -16,6 +16,9 @@ from elicitation.services.lookup import Unknown
 from elicitation.services.move import Contended, TransitionRefused
 from elicitation.services.questions import EvidenceWaiting, OperationConflict, UnknownPredecessor
 from elicitation.services.registry import ContentMissing
+
+#: When it is worth asking again after a limit, in seconds: a window usually ends within minutes.
+LIMITED_SECONDS: Final = 60
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +45,8 @@ def respond(problem: Problem) -> Response:
     response = Response(problem.problem, status=problem.status_code, content_type="application/problem+json")
     if problem.status_code == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = "Bearer"
+    if problem.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        response["Retry-After"] = str(LIMITED_SECONDS)
     return response
 
 
@@ -70,6 +75,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return respond(Problem(422, error.rule, detail, at="/content"))
         case Contended():
             return _later("contended", "Too many events at once on this entry; send the same again.")
+        case DataError() | IntegrityError():
+            return None  # a fault of ours that sending again does not mend
         case DatabaseError() | NotAdmissible():
             logger.error("the ledger could not be written", exc_info=error)
             return _later(

@@ -12,7 +12,7 @@ from msgspec import Struct
 from elicitation.models import Elicitation
 from elicitation.policy import identifiers
 from elicitation.policy.lifecycle import EXPLANATIONS, State
-from elicitation.services.admission import maybe_visited
+from elicitation.services.asking_again import maybe_visited
 from elicitation.services.move import state_at
 from elicitation.services.questions import Admitted
 
@@ -76,11 +76,34 @@ class AdmissionReply(Reply, frozen=True, kw_only=True):
     next_step: str
 
 
+class DecisionReply(Reply, frozen=True, kw_only=True):
+    """``error`` is the exact -32042 object to send, where one was checked and admitted."""
+
+    decision: dict[str, Any]
+    decision_id: str
+    error: dict[str, Any] | None = None
+
+
+class RuleReply(Struct, frozen=True, kw_only=True):
+    rule: str
+    title: str
+    sources: list[str]
+    section: str
+    requirements: list[str]
+    advice: str
+    denies: bool
+
+
+class RulesReply(Reply, frozen=True, kw_only=True):
+    items: list[RuleReply]
+
+
 class OutcomeReply(Reply, frozen=True, kw_only=True):
     outcome: str
     state: State | None
     explanation: str
     next_step: str
+    evidence_waiting: bool = False
     retry_after_seconds: int | None = None
 
 
@@ -174,6 +197,7 @@ def outcome_reply(
         state=state,
         explanation=words.explanation,
         next_step=words.next_step,
+        evidence_waiting=entry.late_evidence,
         retry_after_seconds=retry_after_seconds,
     )
 

@@ -57,6 +57,15 @@ class Admission(Strict, frozen=True, kw_only=True):
     predecessor: Id | None = None
 
 
+class ErrorCheck(Strict, frozen=True, kw_only=True):
+    wire: Wire
+    client: Client
+    subject: Subject
+    operation: Operation
+    purpose: Purpose
+    error: Any
+
+
 class SubjectOnly(Strict, frozen=True, kw_only=True):
     subject: Subject
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from elicitation.api import events, views, webhooks
+from elicitation.api import events, rehearsals, views, webhooks
 
 _ONE = "v1/elicitations/<str:public_id>"
 
@@ -19,6 +19,9 @@ urlpatterns = [
     path(f"{_ONE}/retry", events.Retry.as_view()),
     path(f"{_ONE}/cancel", events.Cancel.as_view()),
     path(f"{_ONE}/consume", events.Consume.as_view()),
+    path("v1/decisions", rehearsals.Decisions.as_view()),
+    path("v1/url-required-errors", rehearsals.UrlRequiredErrors.as_view()),
+    path("v1/rules", rehearsals.Rules.as_view()),
     path("v1/providers/<str:slug>/events", webhooks.ProviderEvents.as_view()),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),

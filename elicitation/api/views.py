@@ -16,7 +16,7 @@ from elicitation.api.calls import ServiceView, known_id, operation
 from elicitation.api.openapi import described
 from elicitation.api.problems import Problem
 from elicitation.models import Elicitation
-from elicitation.policy import identifiers
+from elicitation.policy import identifiers, limits
 from elicitation.policy.decision import Delivery, Mode, Wire
 from elicitation.policy.lifecycle import State
 from elicitation.policy.rules import Rule, entry
@@ -31,7 +31,7 @@ MAX_PAGE: Final = 200
 class Elicitations(ServiceView):
     @property
     def scope(self) -> Scope:  # type: ignore[override]
-        return Scope.READ if self.request.method == "GET" else Scope.ADMIT
+        return Scope.READ if self.request.method in ("GET", "HEAD") else Scope.ADMIT
 
     @described(
         "admit",
@@ -39,26 +39,11 @@ class Elicitations(ServiceView):
         body=shapes.Admission,
         reply=replies.AdmissionReply,
         statuses=(200, 201),
-        refusals=(400, 401, 403, 413, 415, 503, 409, 422),
+        refusals=(400, 401, 403, 413, 415, 503, 409, 422, 429),
     )
     def post(self, request: Request) -> HttpResponse:
         body = decode(request._request, shapes.Admission)
-        capabilities = body.client.capabilities
-        question = questions.Question(
-            wire=body.wire,
-            delivery=body.delivery,
-            purpose=body.purpose,
-            capabilities={} if capabilities is msgspec.UNSET else capabilities,
-            request=body.request,
-            client_name=body.client.name,
-            client_version=body.client.version,
-            iss=body.subject.iss,
-            sub=body.subject.sub,
-            operation=operation(body.operation),
-            window_seconds=body.window_seconds,
-            predecessor=_predecessor(body.predecessor),
-        )
-        result = admission.admit(self.service(request), question)
+        result = admission.admit(self.service(request), asked_question(body))
         if isinstance(result, questions.Denied):
             raise denied(result, body.wire)
         error = None
@@ -107,6 +92,28 @@ class OneElicitation(ServiceView):
         return replies.entry_reply(row, clock.now()).response()
 
 
+def asked_question(body: shapes.Admission) -> questions.Question:
+    return questions.Question(
+        wire=body.wire,
+        delivery=body.delivery,
+        purpose=body.purpose,
+        capabilities=declared(body.client),
+        request=body.request,
+        client_name=body.client.name,
+        client_version=body.client.version,
+        iss=body.subject.iss,
+        sub=body.subject.sub,
+        operation=operation(body.operation),
+        window_seconds=body.window_seconds,
+        predecessor=_predecessor(body.predecessor),
+    )
+
+
+def declared(client: shapes.Client) -> object:
+    """The raw declaration; a client of which none was reported declared nothing."""
+    return {} if client.capabilities is msgspec.UNSET else client.capabilities
+
+
 def denied(denial: questions.Denied, wire: Wire) -> Problem:
     """A denial as 422: the rule is the code. On 2026-07-28 an undeclared mode has its own error object (R6)."""
     decision = denial.decision
@@ -116,7 +123,8 @@ def denied(denial: questions.Denied, wire: Wire) -> Problem:
     undeclared = deciding.rule in (Rule.CAPABILITY_MISSING, Rule.CAPABILITY_MODE_UNDECLARED)
     if wire is Wire.V2026_07_28 and undeclared:
         more["error"] = missing_capability(decision.requested_mode or Mode.FORM)
-    return Problem(422, deciding.rule, entry(deciding.rule).advice, at=deciding.at, **more)
+    status = 429 if deciding.rule in limits.RULES else 422
+    return Problem(status, deciding.rule, entry(deciding.rule).advice, at=deciding.at, **more)
 
 
 def _predecessor(text: str | None) -> UUID | None:

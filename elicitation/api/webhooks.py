@@ -10,17 +10,19 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from elicitation.api import shapes
-from elicitation.api.body import MAX_BYTES, parse
-from elicitation.api.calls import TellingAfterwards, check_reference, person
+from elicitation.api.body import parse, read
+from elicitation.api.calls import TellingAfterwards, check_moment, check_reference, person
 from elicitation.api.openapi import described
 from elicitation.api.problems import Problem
 from elicitation.models import Provider
+from elicitation.models.parties import is_slug
 from elicitation.policy import identifiers
 from elicitation.policy.destinations import EvidenceSource
 from elicitation.policy.webhooks import Rejected, verify
 from elicitation.services import clock, evidence, keys
 from elicitation.services.evidence import Claim, Trespass
 
+OURS: Final = "elicitation."
 COMPLETED: Final = "elicitation.completed"
 
 
@@ -38,18 +40,19 @@ class ProviderEvents(APIView):
         refusals=(400, 401, 413, 503),
     )
     def post(self, request: Request, slug: str) -> HttpResponse:
-        length = request._request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdigit() or int(length) > MAX_BYTES:
-            raise Problem(413, "body.too_large", f"The body is larger than {MAX_BYTES} bytes.")
-        body = request._request.body
-        provider = Provider.objects.select_related("tenant").filter(slug=slug).first()
+        body = read(request._request)
+        provider = Provider.objects.select_related("tenant").filter(slug=slug).first() if is_slug(slug) else None
         ring = keys.provider_keys(provider) if provider is not None else {}
         headers = {name.lower(): value for name, value in request._request.headers.items()}
         verdict = verify(headers, body, ring, int(clock.now().timestamp()))
         if provider is None or isinstance(verdict, Rejected):
             raise Problem(401, "signature.rejected", "The delivery is not signed with a live key of this provider.")
+        kind = parse(body, shapes.EventType).type
+        if kind.startswith(OURS) and kind != COMPLETED:
+            # Not acknowledged: the provider must know that nobody here has taken note of it.
+            raise Problem(400, "event.unknown_type", "This type of event is not handled here.", at="/type")
         # Other types are not ours to judge; a provider that sends them need not be told to stop.
-        if parse(body, shapes.EventType).type == COMPLETED:
+        if kind == COMPLETED:
             trespass = self._completed(provider, parse(body, shapes.ProviderEvent).data)
             if trespass is not None:
                 return TellingAfterwards(HttpResponse(status=204), trespass)
@@ -61,7 +64,11 @@ class ProviderEvents(APIView):
         received = evidence.receive(
             provider,
             UUID(bytes=raw) if raw else None,
-            Claim(data.result_ref, data.occurred_at, person(data.subject) if data.subject else None),
+            Claim(
+                data.result_ref,
+                check_moment(data.occurred_at, "/data/occurred_at"),
+                person(data.subject) if data.subject else None,
+            ),
             EvidenceSource.WEBHOOK,
         )
         return received.afterwards

@@ -3,7 +3,7 @@
 from elicitation.models.elicitations import Elicitation
 from elicitation.models.evidence import Evidence, EvidenceStatus, RefusedAttempt
 from elicitation.models.parties import Client, Provider, ProviderKey, Service, ServiceKey, Subject, Tenant
-from elicitation.models.policy import Decision, PolicyRevision
+from elicitation.models.policy import Decision, PolicyApproval, PolicyDraft, PolicyRevision
 from elicitation.models.upkeep import Heartbeat
 
 __all__ = [
@@ -13,6 +13,8 @@ __all__ = [
     "Evidence",
     "EvidenceStatus",
     "Heartbeat",
+    "PolicyApproval",
+    "PolicyDraft",
     "PolicyRevision",
     "Provider",
     "ProviderKey",

@@ -15,8 +15,12 @@ def _choices(enum: type[State] | type[Mode] | type[Wire] | type[Delivery] | type
     return [(str(member), str(member)) for member in enum]
 
 
-_LIVE = Q(state__in=sorted(LIVE))
-_TERMINAL_STATES = sorted(state for state in State if state.terminal)
+_LIVE = Q(state__in=sorted(state.value for state in LIVE))
+_ALL_STATES = sorted(state.value for state in State)
+_FINISHED = [State.COMPLETE.value, State.ACCEPTED.value]
+_CONSENTED = [State.ACCEPTED.value, State.CONSENT_PENDING.value]
+_OUTSIDE = [State.CONSENT_PENDING.value, State.RETRY_REQUIRED.value, State.COMPLETE.value]
+_TERMINAL_STATES = sorted(state.value for state in State if state.terminal)
 
 
 class Elicitation(models.Model):
@@ -87,13 +91,15 @@ class Elicitation(models.Model):
             models.Index(fields=["deadline"], condition=_LIVE, name="elicitation_due"),  # the expire sweep
             models.Index(fields=["id"], condition=Q(late_evidence=True), name="elicitation_late"),  # waits for people
             models.Index(fields=["service", "operation_digest", "-id"], name="elicitation_operation"),  # asking again
+            models.Index(fields=["service", "admitted_at"], name="elicitation_asks_of_service"),  # limits
+            models.Index(fields=["subject", "admitted_at"], name="elicitation_asks_of_subject"),  # limits
             models.Index(fields=["service", "-id"], name="elicitation_of_service"),  # a service's own list
             models.Index(fields=["tenant", "state", "-id"], name="elicitation_tenant_state"),  # the admin's filter
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["service", "operation_digest"],
-                condition=_LIVE | Q(state=State.COMPLETE, applied_at__isnull=True),
+                condition=_LIVE | Q(state=State.COMPLETE.value, applied_at__isnull=True),
                 name="one_open_entry_of_an_operation",
             ),
             models.UniqueConstraint(
@@ -104,32 +110,31 @@ class Elicitation(models.Model):
                 condition=Q(result_digest__isnull=False, result_exclusive=True),
                 name="result_used_by_one_entry",
             ),
-            models.CheckConstraint(condition=Q(state__in=sorted(State)), name="state_is_known"),
+            models.CheckConstraint(condition=Q(state__in=_ALL_STATES), name="state_is_known"),
             models.CheckConstraint(
                 condition=Q(_LIVE, deadline__isnull=False) | Q(state__in=_TERMINAL_STATES, deadline__isnull=True),
                 name="live_has_deadline",
             ),
             models.CheckConstraint(
-                condition=Q(state=State.COMPLETE, completed_at__isnull=False, result_digest__isnull=False)
-                | Q(~Q(state=State.COMPLETE), completed_at__isnull=True, result_digest__isnull=True),
+                condition=Q(state=State.COMPLETE.value, completed_at__isnull=False, result_digest__isnull=False)
+                | Q(~Q(state=State.COMPLETE.value), completed_at__isnull=True, result_digest__isnull=True),
                 name="complete_has_evidence",
             ),
             models.CheckConstraint(
-                condition=Q(applied_at__isnull=True) | Q(state__in=[State.COMPLETE, State.ACCEPTED]),
+                condition=Q(applied_at__isnull=True) | Q(state__in=_FINISHED),
                 name="applied_is_finished",
             ),
             models.CheckConstraint(
-                condition=~Q(state__in=[State.ACCEPTED, State.CONSENT_PENDING]) | Q(consented_at__isnull=False),
+                condition=~Q(state__in=_CONSENTED) | Q(consented_at__isnull=False),
                 name="consent_is_recorded",
             ),
             models.CheckConstraint(
-                condition=Q(mode=Mode.FORM, provider__isnull=True, origin="")
-                | Q(Q(mode=Mode.URL, provider__isnull=False), ~Q(origin="")),
+                condition=Q(mode=Mode.FORM.value, provider__isnull=True, origin="")
+                | Q(Q(mode=Mode.URL.value, provider__isnull=False), ~Q(origin="")),
                 name="url_has_destination",
             ),
             models.CheckConstraint(
-                condition=~Q(mode=Mode.FORM)
-                | ~Q(state__in=[State.CONSENT_PENDING, State.RETRY_REQUIRED, State.COMPLETE]),
+                condition=~Q(mode=Mode.FORM.value) | ~Q(state__in=_OUTSIDE),
                 name="form_is_never_pending_outside",
             ),
             models.CheckConstraint(condition=Q(window_ends_at__gt=F("admitted_at")), name="window_is_positive"),

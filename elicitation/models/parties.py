@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 from uuid import uuid4
 
@@ -9,9 +10,13 @@ from django.core.validators import RegexValidator
 from django.db import models
 
 #: Slugs stand in the ledger and in policy documents, so they never change.
-slug_validator = RegexValidator(
-    r"\A[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?\Z", "Use 1 to 40 lower-case letters, digits and inner hyphens."
-)
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+slug_validator = RegexValidator(rf"\A{_SLUG.pattern}\Z", "Use 1 to 40 lower-case letters, digits and inner hyphens.")
+
+
+def is_slug(text: str) -> bool:
+    """Whether any party can be called so."""
+    return _SLUG.fullmatch(text) is not None
 
 
 class Tenant(models.Model):

@@ -18,6 +18,7 @@ ASKING: Final[tuple[RuleEntry, ...]] = (
         Rule.WIRE_NOT_SERVED,
         "The policy does not serve this protocol revision",
         "Negotiate a revision that the policy lists.",
+        needs="R5",
     ),
     spec(
         Rule.DELIVERY_NOT_IN_WIRE,
@@ -77,6 +78,7 @@ ASKING: Final[tuple[RuleEntry, ...]] = (
         Rule.REQUEST_MEMBER_UNKNOWN,
         "The request carries a member that this mode does not have",
         "Send only the members of the mode; the mode is never guessed from them.",
+        needs="R11 R15",
     ),
     spec(
         Rule.REQUEST_MODE_MALFORMED,
@@ -119,5 +121,23 @@ ASKING: Final[tuple[RuleEntry, ...]] = (
         Rule.WINDOW_OUT_OF_RANGE,
         "The window is outside the policy's range",
         "Ask for at least one second and at most the policy's maximum, or leave the window out.",
+    ),
+    local(
+        Rule.LIMIT_PENDING_PER_SUBJECT,
+        "The person has as many open questions as the policy allows",
+        "Wait until one of them ends; people who are asked too often say yes to everything.",
+        needs="R27 R53",
+    ),
+    local(
+        Rule.LIMIT_ASKS_PER_SUBJECT,
+        "The person was asked as often in this hour as the policy allows",
+        "Wait; people who are asked too often say yes to everything.",
+        needs="R27 R53",
+    ),
+    local(
+        Rule.LIMIT_ASKS_PER_SERVICE,
+        "The service asked as often in this hour as the policy allows",
+        "Wait, and look at what asks so much.",
+        needs="R27 R53",
     ),
 )

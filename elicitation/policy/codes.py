@@ -112,6 +112,10 @@ class Rule(StrEnum):
 
     WINDOW_OUT_OF_RANGE = "window.out_of_range"
 
+    LIMIT_PENDING_PER_SUBJECT = "limit.pending_per_subject"
+    LIMIT_ASKS_PER_SUBJECT = "limit.asks_per_subject"
+    LIMIT_ASKS_PER_SERVICE = "limit.asks_per_service"
+
     ANSWER_MALFORMED = "answer.malformed"
     ANSWER_CONTENT_MISSING = "answer.content_missing"
     ANSWER_CONTENT_ON_URL = "answer.content_on_url"

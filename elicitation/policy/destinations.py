@@ -164,7 +164,7 @@ def read_destination(value: object, at: str) -> Destination:
         opaque=_opaque(section),
         binding=section.choice("binding", Binding, ", ".join(Binding)),
         sources=_words(section, "sources", EvidenceSource),
-        connect_page=section.boolean("connect_page"),
+        connect_page=_no_page_yet(section),
         reuse_results=section.boolean("reuse_results"),
         usual_seconds=section.integer("usual_seconds", 1, 31 * 86400),
     )
@@ -234,3 +234,10 @@ def _opaque(section: Section) -> tuple[str, ...]:
     if len({place.partition(":")[0] for place in places}) != len(places):
         raise DocumentError(at, "must mark at most one place of each kind")
     return places
+
+
+def _no_page_yet(section: Section) -> bool:
+    """Evidence would wait for a page that this desk does not serve, so no policy may demand it."""
+    if section.boolean("connect_page"):
+        raise DocumentError(section.place("connect_page"), "must be false: this desk serves no connect page")
+    return False

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from elicitation.policy.choices import check_choices, check_several
 from elicitation.policy.codes import Rule
 from elicitation.policy.decision import Wire
 from elicitation.policy.document import Document
 from elicitation.policy.pattern import PatternError, compile_pattern
 from elicitation.policy.place import Findings, Place
-from elicitation.policy.texts import check_text
+from elicitation.policy.texts import Reader
 from elicitation.policy.values import FORMATS, broken_keyword, count, is_number
 
 
@@ -30,7 +31,8 @@ _PRIMITIVES: Final = frozenset({"string", "number", "integer", "boolean"})
 _NOTES: Final = frozenset({"title", "description", "$comment"})
 _FLAGS: Final = frozenset({"deprecated", "readOnly"})
 _SPECIFIC: Final[dict[str, frozenset[str]]] = {
-    "string": frozenset({"minLength", "maxLength", "format", "pattern", "enum", "enumNames", "oneOf"}),
+    "string": frozenset({"minLength", "maxLength", "format", "pattern", "enumNames"}),
+    "choice": frozenset({"enum", "enumNames", "oneOf"}),
     "number": frozenset({"minimum", "maximum"}),
     "integer": frozenset({"minimum", "maximum"}),
     "boolean": frozenset(),
@@ -57,33 +59,48 @@ class _Context:
     wire: Wire
     document: Document
     findings: Findings
+    reader: Reader
 
     def step(self, keyword: str, ordinal: int) -> Place:
         return self.place.key(keyword) if keyword in KEYWORDS else self.place.name(keyword, ordinal)
 
-    def text(self, text: str, place: Place) -> None:
-        if len(text) > self.document.forms.max_text:
-            self.findings.add(Rule.FORM_TEXT_TOO_LONG, place)
-        check_text(text, place, Rule.FORM_CREDENTIAL_TEXT, self.document, self.findings)
+    def secret_format(self, shape: str) -> bool:
+        """Whether a format says that the value is a secret, as those of HTML and OpenAPI do."""
+        return shape.casefold() in _SECRET_FORMATS or self.reader.matcher.hit(shape) is not None
 
 
-def check_field(field: object, place: Place, wire: Wire, document: Document, findings: Findings) -> None:
+def in_order(members: Mapping[str, object]) -> list[tuple[str, int]]:
+    """The names of an object in their order, each with the ordinal at which it was written."""
+    return sorted((name, ordinal) for ordinal, name in enumerate(members))
+
+
+def check_note(value: object, place: Place, reader: Reader) -> None:
+    """A title, description or comment: a bounded text that asks for nothing secret."""
+    if isinstance(value, str):
+        reader.bounded(value, place)
+    else:
+        reader.findings.add(Rule.FORM_KEYWORD_VALUE, place)
+
+
+def check_field(field: object, place: Place, wire: Wire, reader: Reader) -> None:
     """Judge one property's schema (client/elicitation, Requested Schema; R13, R19, and operator policy)."""
     if not isinstance(field, Mapping):
-        findings.add(Rule.FORM_SCHEMA_MALFORMED, place)
+        reader.findings.add(Rule.FORM_SCHEMA_MALFORMED, place)
         return
-    context = _Context(place, wire, document, findings)
+    findings = reader.findings
+    context = _Context(place, wire, reader.document, findings, reader)
     _secret_marks(context, field)
     before = findings.seen
     kind = _kind(context, field)
-    for ordinal, (keyword, value) in enumerate(field.items()):
-        _keyword(context, kind, keyword, value, context.step(keyword, ordinal))
+    for keyword, ordinal in in_order(field):
+        if keyword != "type":
+            _keyword(context, kind, keyword, field[keyword], context.step(keyword, ordinal))
     if kind is None:
         return
     if kind == "array":
-        _array(context, field)
+        check_several(reader, field, place)
     else:
-        _choices(context, field, place)
+        check_choices(reader, field, place)
     _bounds(context, field)
     if findings.seen == before and "default" in field and broken_keyword(field, field["default"]) is not None:
         findings.add(Rule.FORM_DEFAULT, place.key("default"))
@@ -91,14 +108,15 @@ def check_field(field: object, place: Place, wire: Wire, document: Document, fin
 
 def _secret_marks(context: _Context, field: Mapping[str, object]) -> None:
     shape = field.get("format")
-    if isinstance(shape, str) and shape.casefold() in _SECRET_FORMATS:
+    if isinstance(shape, str) and shape not in FORMATS and context.secret_format(shape):
         context.findings.add(Rule.FORM_CREDENTIAL_FORMAT, context.place.key("format"))
     if field.get("writeOnly") not in (None, False):
         context.findings.add(Rule.FORM_CREDENTIAL_FORMAT, context.place.key("writeOnly"))
 
 
 def _kind(context: _Context, field: Mapping[str, object]) -> str | None:
-    """The field's type when it is one of a form; nullable in any spelling gets one verdict, and so do unions."""
+    """The kind of a field: its type, or ``choice`` for a string of listed values, which the protocol has as a kind
+    of its own. Nullable in any spelling gets one verdict, and so do unions."""
     declared = field.get("type")
     options = [field.get("anyOf"), field.get("oneOf"), declared]
     lists = [option for option in options if isinstance(option, (list, tuple))]
@@ -118,21 +136,18 @@ def _kind(context: _Context, field: Mapping[str, object]) -> str | None:
     if not isinstance(declared, str) or declared not in _PRIMITIVES:
         context.findings.add(Rule.FORM_TYPE_UNKNOWN, context.place.key("type"))
         return None
-    return declared
+    return "choice" if declared == "string" and ("enum" in field or "oneOf" in field) else declared
 
 
 def _keyword(context: _Context, kind: str | None, keyword: str, value: object, here: Place) -> None:
     if keyword in _NOTES:
-        if isinstance(value, str):
-            context.text(value, here)
-        else:
-            context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
+        check_note(value, here, context.reader)
     elif keyword in ("default", "examples"):
         _sample(context, keyword, value, here)
     elif keyword in _FLAGS or keyword in ("writeOnly", "nullable"):
         if not isinstance(value, bool):
             context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
-    elif keyword == "type" or keyword.startswith("x-") or kind is None:
+    elif keyword.startswith("x-") or kind is None:
         return
     elif keyword in _SPECIFIC[kind]:
         _specific(context, keyword, value, here)
@@ -149,7 +164,7 @@ def _sample(context: _Context, keyword: str, value: object, here: Place) -> None
         return
     for item in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(item, str):
-            context.text(item, here)
+            context.reader.bounded(item, here)
         elif isinstance(item, (list, tuple, Mapping)):
             context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
 
@@ -163,8 +178,7 @@ def _specific(context: _Context, keyword: str, value: object, here: Place) -> No
             if not is_number(value):
                 context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
         case "format":
-            known = isinstance(value, str) and (value in FORMATS or value.casefold() in _SECRET_FORMATS)
-            if not known:
+            if not isinstance(value, str) or not (value in FORMATS or context.secret_format(value)):
                 context.findings.add(Rule.FORM_FORMAT, here)
         case "pattern":
             _pattern(context, value, here)
@@ -195,77 +209,3 @@ def _bounds(context: _Context, field: Mapping[str, object]) -> None:
     # Between 1.2 and 1.8 there is no integer.
     if is_number(low) and is_number(high) and math.ceil(low) > math.floor(high):
         context.findings.add(Rule.FORM_BOUNDS, context.place.key("minimum"))
-
-
-def _array(context: _Context, field: Mapping[str, object]) -> None:
-    """A choice of several is legal in the protocol and the operator's to allow; every other array is not."""
-    here, items = context.place.key("items"), field.get("items")
-    if isinstance(items, Mapping) and (items.get("type") == "object" or "properties" in items):
-        context.findings.add(Rule.FORM_NESTED, here)
-        return
-    if not isinstance(items, Mapping) or not ("enum" in items or "anyOf" in items) or "oneOf" in items:
-        context.findings.add(Rule.FORM_ARRAY, context.place)
-        return
-    if not context.document.forms.multi_select:
-        context.findings.add(Rule.FORM_MULTI_SELECT, context.place)
-    expected = {"type", "enum"} if "enum" in items else {"anyOf"}
-    if set(items) != expected or items.get("type", "string") != "string":
-        context.findings.add(Rule.FORM_CHOICES_MALFORMED, here)
-    _choices(context, items, here)
-
-
-def _choices(context: _Context, field: Mapping[str, object], place: Place) -> None:
-    spellings = [keyword for keyword in ("enum", "oneOf", "anyOf") if keyword in field]
-    if "enumNames" in field and "enum" not in field:
-        context.findings.add(Rule.FORM_CHOICES_NAMES, place.key("enumNames"))
-    if len(spellings) > 1:
-        context.findings.add(Rule.FORM_CHOICES_MALFORMED, place)
-    for keyword in spellings:
-        here, listed = place.key(keyword), field[keyword]
-        if not isinstance(listed, (list, tuple)) or not listed:
-            context.findings.add(Rule.FORM_CHOICES_MALFORMED, here)
-        elif len(listed) > context.document.forms.max_choices:
-            context.findings.add(Rule.FORM_TOO_MANY_CHOICES, here)
-        elif keyword == "enum":
-            _untitled(context, field, list(listed), place)
-        else:
-            _titled(context, list(listed), here)
-
-
-def _untitled(context: _Context, field: Mapping[str, object], listed: list[object], place: Place) -> None:
-    _labels(context, listed, place.key("enum"))
-    if "enumNames" not in field:
-        return
-    here, names = place.key("enumNames"), field["enumNames"]
-    if not isinstance(names, (list, tuple)) or len(names) != len(listed):
-        context.findings.add(Rule.FORM_CHOICES_NAMES, here)
-        return
-    for index, name in enumerate(names):
-        if isinstance(name, str):
-            context.text(name, here.index(index))
-        else:
-            context.findings.add(Rule.FORM_CHOICES_NAMES, here.index(index))
-
-
-def _titled(context: _Context, listed: list[object], here: Place) -> None:
-    consts: list[object] = []
-    for index, item in enumerate(listed):
-        title = item.get("title") if isinstance(item, Mapping) else None
-        if not isinstance(item, Mapping) or set(item) != {"const", "title"} or not isinstance(title, str):
-            context.findings.add(Rule.FORM_CHOICES_MALFORMED, here.index(index))
-            continue
-        context.text(title, here.index(index).key("title"))
-        consts.append(item["const"])
-    _labels(context, consts, here)
-
-
-def _labels(context: _Context, values: list[object], here: Place) -> None:
-    """The values of a choice: different strings, each a text that a person may read."""
-    strings = [value for value in values if isinstance(value, str)]
-    if len(strings) != len(values):
-        context.findings.add(Rule.FORM_CHOICES_MALFORMED, here)
-    if len(set(strings)) != len(strings):
-        context.findings.add(Rule.FORM_CHOICES_DUPLICATE, here)
-    for index, value in enumerate(values):
-        if isinstance(value, str):
-            context.text(value, here.index(index))

@@ -9,9 +9,9 @@ from typing import Final
 from elicitation.policy.codes import Rule
 from elicitation.policy.decision import Wire
 from elicitation.policy.document import Document
-from elicitation.policy.fields import LOGIC, check_field
+from elicitation.policy.fields import LOGIC, check_field, check_note, in_order
 from elicitation.policy.place import Findings, Place
-from elicitation.policy.texts import check_text
+from elicitation.policy.texts import Reader
 
 _DIALECTS: Final = frozenset(
     address + end
@@ -27,48 +27,56 @@ _ROOT_NOTES: Final = frozenset({"title", "description", "$comment"})
 _ROOT_OPAQUE: Final = frozenset({"$defs", "definitions"})
 
 
+_KNOWN_ROOT: Final = _ROOT_NOTES | _ROOT_OPAQUE | LOGIC | {"$schema", "additionalProperties"}
+
+
 @dataclass(frozen=True, slots=True)
 class _Form:
-    document: Document
     wire: Wire
+    document: Document
     findings: Findings
+    reader: Reader
 
 
 def check_schema(schema: object, place: Place, wire: Wire, document: Document, findings: Findings) -> None:
     """Judge a ``requestedSchema`` whose size and depth are already bounded. Source: client/elicitation, Requested
-    Schema (R12, R13) for what a form is; operator policy for bounds, links, and what the protocol leaves open."""
+    Schema (R12, R13) for what a form is; operator policy for bounds, links, and what the protocol leaves open.
+    Members are read in the order of their names, so that the order in which they were written decides nothing."""
     if not isinstance(schema, Mapping):
         findings.add(Rule.FORM_SCHEMA_MALFORMED, place)
         return
-    form = _Form(document, wire, findings)
+    form = _Form(wire, document, findings, Reader(document, findings))
     _root(form, schema, place)
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         findings.add(Rule.FORM_SCHEMA_MALFORMED, place.key("properties"))
         return
-    if not properties and not document.forms.empty_confirmation:
-        findings.add(Rule.FORM_EMPTY, place.key("properties"))
-    if len(properties) > document.forms.max_fields:
-        findings.add(Rule.FORM_TOO_MANY_FIELDS, place.key("properties"))
-    else:
-        for ordinal, (name, field) in enumerate(properties.items()):
-            here = place.key("properties").name(name, ordinal)
-            check_text(name, here, Rule.FORM_CREDENTIAL_NAME, document, findings)
-            if len(name) > document.forms.max_text:
-                findings.add(Rule.FORM_TEXT_TOO_LONG, here)
-            check_field(field, here, wire, document, findings)
+    _properties(form, properties, place.key("properties"))
     _required(form, schema, properties, place.key("required"))
+
+
+def _properties(form: _Form, properties: Mapping[str, object], place: Place) -> None:
+    if not properties and not form.document.forms.empty_confirmation:
+        form.findings.add(Rule.FORM_EMPTY, place)
+    if len(properties) > form.document.forms.max_fields:
+        form.findings.add(Rule.FORM_TOO_MANY_FIELDS, place)
+        return
+    for name, ordinal in in_order(properties):
+        here = place.name(name, ordinal)
+        form.reader.bounded(name, here, Rule.FORM_CREDENTIAL_NAME)
+        check_field(properties[name], here, form.wire, form.reader)
 
 
 def _root(form: _Form, schema: Mapping[str, object], place: Place) -> None:
     if schema.get("type") != "object":
         form.findings.add(Rule.FORM_SCHEMA_MALFORMED, place.key("type"))
-    for ordinal, (keyword, value) in enumerate(schema.items()):
+    for keyword, ordinal in in_order(schema):
         if keyword in ("type", "properties", "required"):
             continue
+        value = schema[keyword]
         here = place.key(keyword) if keyword in _KNOWN_ROOT else place.name(keyword, ordinal)
         if keyword in _ROOT_NOTES:
-            check_note(value, here, form.document, form.findings)
+            check_note(value, here, form.reader)
         elif keyword == "$schema":
             if not isinstance(value, str) or value not in _DIALECTS:
                 form.findings.add(Rule.FORM_DIALECT, here)
@@ -78,23 +86,10 @@ def _root(form: _Form, schema: Mapping[str, object], place: Place) -> None:
         elif keyword in LOGIC:
             form.findings.add(Rule.FORM_KEYWORD_LOGIC, here)
         elif keyword in _ROOT_OPAQUE:
-            if not isinstance(value, Mapping):
+            if not isinstance(value, Mapping) or not all(isinstance(one, (Mapping, bool)) for one in value.values()):
                 form.findings.add(Rule.FORM_KEYWORD_VALUE, here)
         elif not keyword.startswith("x-"):
             form.findings.add(Rule.FORM_KEYWORD_UNKNOWN, here)
-
-
-_KNOWN_ROOT: Final = _ROOT_NOTES | _ROOT_OPAQUE | LOGIC | {"$schema", "additionalProperties"}
-
-
-def check_note(value: object, place: Place, document: Document, findings: Findings) -> None:
-    """A title, description or comment: a bounded text that asks for nothing secret."""
-    if not isinstance(value, str):
-        findings.add(Rule.FORM_KEYWORD_VALUE, place)
-        return
-    if len(value) > document.forms.max_text:
-        findings.add(Rule.FORM_TEXT_TOO_LONG, place)
-    check_text(value, place, Rule.FORM_CREDENTIAL_TEXT, document, findings)
 
 
 def _required(form: _Form, schema: Mapping[str, object], properties: Mapping[str, object], place: Place) -> None:

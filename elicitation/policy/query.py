@@ -24,7 +24,10 @@ _NESTED: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/?#]*)([^?#
 
 def decode_once(text: str, *, plus: bool = False) -> str | None:
     """The text without its percent-escapes, or ``None`` when it is not UTF-8 or was escaped twice."""
-    raw = unquote_to_bytes(text.replace("+", " ") if plus else text)
+    spaced = text.replace("+", " ") if plus else text
+    if "%" not in spaced:
+        return spaced
+    raw = unquote_to_bytes(spaced)
     try:
         plain = raw.decode("utf-8")
     except UnicodeDecodeError:

@@ -34,21 +34,29 @@ _DESK_ID: Final = re.compile(r"elc_[a-z2-7]{26}")
 #: A text longer than this is judged by its beginning; every caller bounds its texts far below it.
 _LOOKED_AT: Final = 20_000
 _MAX_REFERENCE: Final = 255
+#: No shape of a secret is shorter: a key's prefix and four characters; a card's digits, a scheme with credentials.
+_SHORTEST_SECRET: Final = 7
+_SHORTEST_CARD: Final = 13
+_SHORTEST_RANDOM: Final = 20
 
 
 def known_secret(text: str) -> str | None:
     """The name of the shape when ``text`` carries something that is a secret beyond doubt: a token, a key, a PEM
     block, a URL with credentials, a card number. Source: operator policy (field reports)."""
+    if len(text) < _SHORTEST_SECRET:
+        return None
     text = text[:_LOOKED_AT]
-    if _PEM.search(text):
+    if "-----" in text and _PEM.search(text):
         return "pem"
-    if _is_jwt(text):
+    if "." in text and _is_jwt(text):
         return "jwt"
     if _KEY.search(text):
         return "key"
+    if len(text) < _SHORTEST_CARD:
+        return None
     if _BEARER.search(text):
         return "authorization_header"
-    if _CREDENTIAL_URL.search(text):
+    if "://" in text and _CREDENTIAL_URL.search(text):
         return "url_with_credentials"
     if any(_is_card(match.group()) for match in _DIGITS.finditer(text)):
         return "card"
@@ -68,8 +76,9 @@ def secret_shaped(text: str) -> str | None:
         return known
     if email_shaped(text):
         return "email"
-    text = text[:_LOOKED_AT]
-    for match in _RUN.finditer(text):
+    if len(text) < _SHORTEST_RANDOM:
+        return None
+    for match in _RUN.finditer(text[:_LOOKED_AT]):
         run = match.group()
         if _UUID.fullmatch(run) or _DESK_ID.fullmatch(run):
             continue

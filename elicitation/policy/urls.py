@@ -20,6 +20,8 @@ _PATH: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*")
 _FRAGMENT: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")
 #: Escapes that mean something else to another reader: controls, dot, slash, backslash, percent, DEL.
 _TRICKS: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|2[eEfF5]|5[cC]|7[fF])")
+#: Everything but printable ASCII without the backslash.
+_FORBIDDEN: Final = re.compile(r"[^!-\[\]-~]")
 _HOST: Final = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
 
 
@@ -62,7 +64,7 @@ def inspect(raw: object, place: Place, caller: Caller, document: Document, findi
     if len(raw) > document.urls.max_length:
         findings.add(Rule.URL_TOO_LONG, place)
         return Inspected()
-    if any(not "!" <= char <= "~" or char == "\\" for char in raw):
+    if _FORBIDDEN.search(raw):
         findings.add(Rule.URL_FORBIDDEN_CHARACTER, place)
         return Inspected()
     split = _SPLIT.fullmatch(raw)
@@ -71,10 +73,14 @@ def inspect(raw: object, place: Place, caller: Caller, document: Document, findi
         findings.add(Rule.URL_MALFORMED if scheme == "https" or ":" not in raw else Rule.URL_SCHEME, place)
         return Inspected()
     before = findings.seen
-    origin = _origin(split[1], split[2], place, findings)
-    destination = document.destination_for(origin, caller.tenant, caller.service) if origin else None
-    if origin and destination is None:
-        findings.add(_unlisted(origin), place)
+    # The origins of destinations are normalised: what equals one as it stands needs no reading.
+    origin: str | None = f"{split[1]}://{split[2]}"
+    destination = document.destination_for(str(origin), caller.tenant, caller.service)
+    if destination is None:
+        origin = _origin(split[1], split[2], place, findings)
+        destination = document.destination_for(origin, caller.tenant, caller.service) if origin else None
+        if origin and destination is None:
+            findings.add(_unlisted(origin), place)
     path_index = _path(split[3], destination, place, findings)
     names = check_query(split[4], Setting(place, caller.shown_id, destination, document), findings)
     _fragment(split[5], destination, place, findings)
@@ -146,7 +152,7 @@ def _path(path: str, destination: Destination | None, place: Place, findings: Fi
         findings.add(Rule.URL_PATH_ESCAPE, place)
         return None
     for index, segment in enumerate(segments):
-        plain = decode_once(segment)
+        plain = decode_once(segment) if "%" in segment else segment
         if plain is None:
             findings.add(Rule.URL_PATH_ESCAPE, place)
         elif destination is not None and destination.is_opaque(f"path:{index}"):

@@ -50,6 +50,11 @@ def operator(user_id: int) -> Actor:
     return Actor(ActorKind.OPERATOR, str(user_id), "operator")
 
 
+def policy_person(user_id: int) -> Actor:
+    """Somebody who drafts, approves or activates policy."""
+    return Actor(ActorKind.OPERATOR, str(user_id), "policy_editor")
+
+
 def shell() -> Actor:
     """Somebody at the machine's own shell."""
     return Actor(ActorKind.OPERATOR, "", "shell")

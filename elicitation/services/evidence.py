@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
+from audit.ledger import append
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, Provider, Service
 from elicitation.models.evidence import WAITING
 from elicitation.policy import evidence as rules
@@ -20,8 +21,7 @@ from elicitation.policy.recheck import standing_destination, withdrawn
 from elicitation.services import actors, clock, digests, lookup, refusals, revisions, sealing
 from elicitation.services.actors import Actor
 from elicitation.services.lookup import Person
-from elicitation.services.move import Step, Superseded, expire_if_due, move, remark, settled, standing
-from elicitation.services.revisions import InForce
+from elicitation.services.move import Step, Superseded, about, expire_if_due, move, remark, settled, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,7 @@ def receive(caller: Service | Provider, uid: UUID | None, claim: Claim, source: 
             note = None if entry is None or trespass is None else Trespass(entry, by, trespass)
             return Received(EvidenceOutcome.UNKNOWN_IGNORED, None, now, note)
         expire_if_due(entry, actors.SCHEDULER, now)
-        try:
-            with transaction.atomic():
-                return Received(_judge(entry, caller, by, claim, source, now), entry, now)
-        except IntegrityError:
-            raise Superseded from None  # the same reference was stored meanwhile: read again
+        return Received(_judge(entry, caller, by, claim, source, now), entry, now)
 
     return settled(attempt)
 
@@ -106,29 +102,26 @@ def _judge(
             window_ends_at=entry.window_ends_at,
             now=now,
             withdrawn=withdrawn(standing(entry), policy.document) is not None,
+            page_missing=_page_missing(entry, destination),
         )
     )
+    status = _STATUS.get(outcome, EvidenceStatus.LATE)
     match outcome:
         case EvidenceOutcome.COMPLETED:
-            row, _ = _keep(entry, claim, source, known, outcome, now)
+            row, _ = _keep(entry, claim, source, known, status, now)
             use(entry, by, row, now)
-        case EvidenceOutcome.HELD:
-            _hold(entry, by, Event.EVIDENCE, claim, source, known, outcome, policy, now)
+        case EvidenceOutcome.UNBOUND_HELD if State(entry.state).terminal:
+            over = EvidenceStatus.CONFLICT if State(entry.state) is State.COMPLETE else EvidenceStatus.LATE
+            _keep_ended(entry, by, _keep(entry, claim, source, known, over, now), outcome, now)
+        case EvidenceOutcome.HELD | EvidenceOutcome.UNBOUND_HELD:
+            _hold(entry, by, Event.EVIDENCE, _keep(entry, claim, source, known, status, now), outcome, now)
         case EvidenceOutcome.POLICY_WITHDRAWN_HELD:
             # A pushed question without consent waits for the answer, which is judged under the policy then in force.
             pushed = State(entry.state) is State.ADMITTED and entry.delivery != Delivery.URL_REQUIRED
             event = Event.EVIDENCE if pushed else Event.EVIDENCE_WITHDRAWN
-            _hold(entry, by, event, claim, source, known, outcome, policy, now)
-        case EvidenceOutcome.EXPIRED_DENIED | EvidenceOutcome.NOT_PENDING_DENIED:
-            row, new = _keep(entry, claim, source, known, outcome, now)
-            if new:
-                remark(entry, late_evidence=True)
-            refusals.note(entry, by, outcome, now, related_id=row.uid)
-        case EvidenceOutcome.UNBOUND_HELD | EvidenceOutcome.CONFLICT_DENIED:
-            row, new = _keep(entry, claim, source, known, outcome, now)
-            if new:
-                remark(entry)
-            refusals.note(entry, by, outcome, now, related_id=row.uid)
+            _hold(entry, by, event, _keep(entry, claim, source, known, status, now), outcome, now)
+        case EvidenceOutcome.EXPIRED_DENIED | EvidenceOutcome.NOT_PENDING_DENIED | EvidenceOutcome.CONFLICT_DENIED:
+            _keep_ended(entry, by, _keep(entry, claim, source, known, status, now), outcome, now)
         case (
             EvidenceOutcome.DUPLICATE_IGNORED
             | EvidenceOutcome.WRONG_PROVIDER_DENIED
@@ -147,25 +140,38 @@ def _hold(
     entry: Elicitation,
     by: Actor,
     event: Event,
-    claim: Claim,
-    source: EvidenceSource,
-    known: list[str],
+    kept: tuple[Evidence, bool],
     outcome: EvidenceOutcome,
-    policy: InForce,
     now: datetime,
 ) -> None:
-    """Keep evidence that waits; the same evidence again is a repeat and changes nothing."""
-    row, new = _keep(entry, claim, source, known, outcome, now)
-    if not new:
+    """Note that evidence waits on a live entry, so that nobody is asked to do the work again; a repeat changes
+    nothing."""
+    row, changed = kept
+    if not changed:
         refusals.note(entry, by, outcome, now, related_id=row.uid)
         return
-    held = event is Event.EVIDENCE
-    if held:
-        Evidence.objects.filter(pk=row.pk).update(status=EvidenceStatus.HELD)
-    split = digests.split(row.result_digest)
-    record = {"outcome": outcome, "related_id": row.uid, "result_digest": split.hex, "policy_revision": policy.number}
-    changes = {"held_evidence": True} if held else {}
-    move(entry, by, Step(event=event, changes=changes, record=record), at=now)
+    record = {
+        "outcome": outcome,
+        "related_id": row.uid,
+        "result_digest": digests.split(row.result_digest).hex,
+        "policy_revision": revisions.active().number,
+    }
+    if event is Event.EVIDENCE:
+        remark(entry, held_evidence=True)
+        append(now, about(entry, by, event, state_from=entry.state, state_to=entry.state, **record))
+    else:
+        move(entry, by, Step(event=event, changes={"held_evidence": True}, record=record), at=now)
+
+
+def _keep_ended(
+    entry: Elicitation, by: Actor, kept: tuple[Evidence, bool], outcome: EvidenceOutcome, now: datetime
+) -> None:
+    """Note that evidence came which the entry cannot use any more: money may have moved."""
+    row, changed = kept
+    if changed:
+        late = {"late_evidence": True} if row.status == EvidenceStatus.LATE else {}
+        remark(entry, **late)
+    refusals.note(entry, by, outcome, now, always=changed, related_id=row.uid)
 
 
 def _keep(
@@ -173,25 +179,35 @@ def _keep(
     claim: Claim,
     source: EvidenceSource,
     known: list[str],
-    outcome: EvidenceOutcome,
+    status: EvidenceStatus,
     now: datetime,
 ) -> tuple[Evidence, bool]:
-    """The row of this reference for this entry, and whether it was made now."""
+    """The row of this reference for this entry, and whether it is new or now says more than before."""
     assert entry.provider is not None
+    subject_given = claim.person is not None
     row = Evidence.objects.filter(elicitation=entry, result_digest__in=known).first()
-    if row is not None:
+    if row is None:
+        row = Evidence.objects.create(
+            elicitation=entry,
+            provider=entry.provider,
+            source=source,
+            status=status,
+            result_ref=sealing.seal(claim.result_ref, seal_purpose(entry)),
+            result_digest=known[0],
+            subject_given=subject_given,
+            occurred_at=claim.occurred_at,
+            received_at=now,
+        )
+        return row, True
+    says_more = {
+        "status": status,
+        "subject_given": row.subject_given or subject_given,
+        "occurred_at": row.occurred_at or claim.occurred_at,
+    }
+    if row.status == EvidenceStatus.USED or all(getattr(row, name) == value for name, value in says_more.items()):
         return row, False
-    row = Evidence.objects.create(
-        elicitation=entry,
-        provider=entry.provider,
-        source=source,
-        status=_STATUS[outcome],
-        result_ref=sealing.seal(claim.result_ref, seal_purpose(entry)),
-        result_digest=known[0],
-        subject_given=claim.person is not None,
-        occurred_at=claim.occurred_at,
-        received_at=now,
-    )
+    Evidence.objects.filter(pk=row.pk).update(**says_more)
+    row.refresh_from_db()
     return row, True
 
 
@@ -244,15 +260,21 @@ def waiting(entry: Elicitation, state: State, now: datetime) -> tuple[Evidence |
                 from_destination=True,  # judged when it came
                 subject=SubjectMatch.ABSENT_BOUND if bound else SubjectMatch.ABSENT,
                 result=_result_match(entry, [row.result_digest]),
-                occurred_at=row.occurred_at or row.received_at,
+                # In a retry proof is sought: its arrival says nothing. Elsewhere it was in time when it came.
+                occurred_at=row.occurred_at or (None if state is State.RETRY_REQUIRED else row.received_at),
                 window_ends_at=entry.window_ends_at,
                 now=now,
                 withdrawn=withdrawn(place, policy.document) is not None,
+                page_missing=_page_missing(entry, destination),
             )
         )
         if outcome is EvidenceOutcome.COMPLETED:
             return row, outcome
     return None, outcome
+
+
+def _page_missing(entry: Elicitation, destination: Destination | None) -> bool:
+    return destination is not None and destination.connect_page and entry.consent_source != "connect_page"
 
 
 def _from_destination(

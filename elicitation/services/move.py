@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
 from audit.ledger import Entry, append
@@ -22,6 +22,7 @@ from elicitation.services.actors import Actor
 #: How often an event is decided again when somebody else was first. Each try means that another event succeeded.
 TRIES: Final = 64
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 
@@ -93,11 +94,24 @@ def settled(attempt: Callable[[], T | Refusal]) -> T:
     A refusal that ``attempt`` returns is raised after the commit, so that what it noted on the ledger stays.
     Raises ``Contended`` after ``TRIES``.
     """
+
+    def ready(_: None) -> Any:
+        return attempt()
+
+    return cast("T", prepared(lambda: None, ready))
+
+
+def prepared(prepare: Callable[[], P], attempt: Callable[[P], T | Refusal]) -> T:
+    """:func:`settled` with work that needs no transaction, and so must hold none open: done anew for each try.
+
+    A constraint of the database that refuses the write is a race that was lost: the next try reads what won it.
+    """
     for _ in range(TRIES):
+        material = prepare()
         try:
             with transaction.atomic():
-                result = attempt()
-        except Superseded:
+                result = attempt(material)
+        except (Superseded, IntegrityError):
             continue
         if isinstance(result, Refusal):
             raise result

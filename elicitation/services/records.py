@@ -2,32 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from audit.ledger import Entry
-from elicitation.models import Client, Decision, Service
+from elicitation.models import Client, Service
+from elicitation.models import Decision as DecisionRow
 from elicitation.policy.admission import Ruling
-from elicitation.policy.decision import Ask
+from elicitation.policy.decision import Ask, Decision, Delivery, Mode, Purpose, Wire
 from elicitation.policy.lifecycle import Event
 from elicitation.policy.rules import Rule, Source, entry
+from elicitation.policy.traits import Traits
 from elicitation.services.actors import ActorKind
 from elicitation.services.revisions import InForce
 
 
-def keep_decision(
-    service: Service, client: Client, ask: Ask, ruling: Ruling, policy: InForce, now: datetime
-) -> Decision:
-    """Store what may be kept of ``ask`` with its verdict."""
-    traits, deciding = ruling.traits, ruling.decision.deciding
-    return Decision.objects.create(
-        at=now,
-        service=service,
-        client=client,
-        revision=policy.row,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What was decided about what: the parts of a request and its ruling that are kept."""
+
+    kind: DecisionRow.Kind
+    wire: Wire
+    delivery: Delivery
+    purpose: Purpose
+    mode: Mode | None
+    mode_asked: bool
+    asked_window: int | None
+    decision: Decision
+    traits: Traits
+
+
+def of_ask(kind: DecisionRow.Kind, ask: Ask, ruling: Ruling) -> Decided:
+    return Decided(
+        kind=kind,
         wire=ask.wire,
         delivery=ask.delivery,
         purpose=ask.purpose,
-        mode=ruling.mode or "",
+        mode=ruling.mode,
+        mode_asked=ask.request.get("mode") in tuple(Mode),
+        asked_window=ask.window_seconds,
+        decision=ruling.decision,
+        traits=ruling.traits,
+    )
+
+
+def keep_decision(service: Service, client: Client, decided: Decided, policy: InForce, now: datetime) -> DecisionRow:
+    """Store what may be kept of a request with its verdict."""
+    traits, deciding = decided.traits, decided.decision.deciding
+    return DecisionRow.objects.create(
+        at=now,
+        kind=decided.kind,
+        service=service,
+        client=client,
+        revision=policy.row,
+        wire=decided.wire,
+        delivery=decided.delivery,
+        purpose=decided.purpose,
+        mode=decided.mode or "",
+        mode_asked=decided.mode_asked,
         declared_form=traits.declared_form,
         declared_url=traits.declared_url,
         capability_malformed=traits.malformed,
@@ -41,14 +73,15 @@ def keep_decision(
         text_bytes=traits.text_bytes,
         schema_bytes=traits.schema_bytes,
         url_length=traits.url_length,
+        asked_window=decided.asked_window,
         id_class=traits.id_class,
-        outcome=ruling.decision.outcome,
+        outcome=decided.decision.outcome,
         rule=deciding.rule if deciding else Rule.ADMITTED,
-        findings=[[str(finding.rule), finding.place] for finding in ruling.decision.findings],
+        findings=[[str(finding.rule), finding.place] for finding in decided.decision.findings],
     )
 
 
-def denial(service: Service, client: Client, row: Decision, ask: Ask, ruling: Ruling, policy: InForce) -> Entry:
+def denial(service: Service, client: Client, row: DecisionRow, ask: Ask, ruling: Ruling, policy: InForce) -> Entry:
     """The ledger entry of a denial: the rule, whose it is, and the place, never what stood there."""
     deciding = ruling.decision.deciding
     assert deciding is not None

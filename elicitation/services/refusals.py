@@ -19,18 +19,28 @@ from elicitation.services.move import about
 QUIET: Final = timedelta(hours=1)
 
 
-def note(entry: Elicitation, by: Actor, outcome: str, at: datetime, *, unnamed: bool = False, **columns: Any) -> None:
+def note(
+    entry: Elicitation,
+    by: Actor,
+    outcome: str,
+    at: datetime,
+    *,
+    unnamed: bool = False,
+    always: bool = False,
+    **columns: Any,
+) -> None:
     """Record that ``by`` was refused with ``outcome``. ``unnamed``: the owner's log must not learn who it was.
+    ``always``: something was stored, so this is no mere repeat.
 
     To be called in the transaction that decided it.
     """
     attempt, first = RefusedAttempt.objects.get_or_create(
         elicitation=entry, outcome=outcome, caller=f"{by.kind}:{by.id}", defaults={"since": at}
     )
-    if not first and at < attempt.since + QUIET:
+    if not first and at < attempt.since + QUIET and not always:
         RefusedAttempt.objects.filter(pk=attempt.pk).update(count=F("count") + 1)
         return
-    if not first:
+    if not first and not always:
         _close(attempt, entry, at)
         RefusedAttempt.objects.filter(pk=attempt.pk).update(since=at, count=1)
     shown = actors.UNNAMED if unnamed else by

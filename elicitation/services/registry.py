@@ -90,7 +90,7 @@ def answer(
         if judged.denial is not None:
             refusals.note(entry, actors.service(service), "content_missing", now, rule=judged.denial)
             return ContentMissing(judged.denial)
-        if _is_repeated(entry, action):
+        if _is_repeated(entry, action) and not entry.held_evidence:
             return Changed(entry, Change.REPEATED, now)
         changes: dict[str, Any] = {
             "answered_at": entry.answered_at or now,
@@ -140,9 +140,12 @@ def _accept(entry: Elicitation, changes: dict[str, Any], record: dict[str, Any],
     changes |= {"consented_at": entry.consented_at or now, "consent_source": entry.consent_source or "answer"}
     record = {**record, "consent_source": "answer", "policy_revision": policy.number}
     accepted = Step(event=Event.ANSWER_ACCEPT, changes=changes, record=record)
-    held, _ = evidence.waiting(entry, State.CONSENT_PENDING, now) if entry.held_evidence else (None, None)
+    after = State.CONSENT_PENDING if State(entry.state) is State.ADMITTED else State(entry.state)
+    held, outcome = evidence.waiting(entry, after, now) if entry.held_evidence else (None, None)
     if held is None:
         move(entry, actors.client(), accepted, at=now)
+        if outcome is not None:  # evidence waits, and does not pass
+            refusals.note(entry, actors.client(), outcome, now)
     else:
         evidence.use(entry, actors.client(), held, now, before=accepted)
 

@@ -1,22 +1,19 @@
-"""Policy revisions: which one is in force, and how another comes into force."""
+"""Policy revisions: which one is in force, and putting another in its place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
-from django.db import IntegrityError, transaction
+from django.contrib.auth.models import User
 
-from audit.ledger import SYSTEM_TENANT, Entry, append
-from elicitation.drill.runner import Report, load_cases, run
 from elicitation.models import PolicyRevision
 from elicitation.policy.document import Document, parse
-from elicitation.services import clock
-from elicitation.services.actors import shell
 
 
-class NotActivated(ValueError):
-    """The revision did not come into force; says why in one sentence."""
+class NotActivated(Exception):
+    """Another revision came into force meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,60 +37,47 @@ def _parsed(digest: str, text: str) -> Document:  # the digest makes the key che
     return parse(text)
 
 
-def _in_force(row: PolicyRevision) -> InForce:
+def in_force(row: PolicyRevision) -> InForce:
+    """``row`` with its document parsed."""
     return InForce(row, _parsed(row.digest, row.document))
 
 
 def active() -> InForce:
     """The revision in force. Read anew each time: an activation is felt by the next call in every process."""
-    return _in_force(PolicyRevision.objects.get(status=PolicyRevision.Status.ACTIVE))
+    return in_force(PolicyRevision.objects.get(status=PolicyRevision.Status.ACTIVE))
 
 
 def numbered(number: int) -> InForce | None:
     """The revision with this number, in force or not."""
     row = PolicyRevision.objects.filter(number=number).first()
-    return None if row is None else _in_force(row)
+    return None if row is None else in_force(row)
 
 
-def activate_alone(document: Document, note: str) -> InForce:
-    """Bring ``document`` into force as a new revision, from the machine's shell, on the ledger with reason ``alone``.
+def put_in_force(
+    present: PolicyRevision,
+    document: Document,
+    *,
+    cases: str,
+    activated_by: User | None,
+    approved_by: User | None,
+    note: str,
+    at: datetime,
+) -> PolicyRevision:
+    """Supersede ``present`` by a new revision. To be called in the transaction that records it.
 
-    Raises ``NotActivated`` when a case of the drill does not match, or somebody else activated one meanwhile.
+    Raises ``NotActivated`` when another one came into force meanwhile.
     """
-    present = active()
-    number = present.number + 1
-    report: Report = run(document, number, load_cases())
-    if not report.passed:
-        raise NotActivated(f"{len(report.cases) - report.matched} cases of the drill do not match.")
-    actor = shell()
-    try:
-        with transaction.atomic():
-            at = clock.now()
-            superseded = PolicyRevision.objects.filter(pk=present.row.pk, status=PolicyRevision.Status.ACTIVE)
-            if not superseded.update(status=PolicyRevision.Status.SUPERSEDED):
-                raise NotActivated("Another revision came into force meanwhile.")
-            row = PolicyRevision.objects.create(
-                number=number,
-                document=document.canonical().decode(),
-                digest=document.digest,
-                status=PolicyRevision.Status.ACTIVE,
-                activated_at=at,
-                note=note,
-            )
-            append(
-                at,
-                Entry(
-                    tenant=SYSTEM_TENANT,
-                    event="policy_activated",
-                    actor_kind=actor.kind,
-                    actor_id=actor.id,
-                    role=actor.role,
-                    policy_revision=number,
-                    policy_digest=row.digest,
-                    admission_revision=present.number,
-                    reason_code="alone",
-                ),
-            )
-    except IntegrityError:
-        raise NotActivated("Another revision came into force meanwhile.") from None
-    return _in_force(row)
+    standing = PolicyRevision.objects.filter(pk=present.pk, status=PolicyRevision.Status.ACTIVE)
+    if not standing.update(status=PolicyRevision.Status.SUPERSEDED):
+        raise NotActivated
+    return PolicyRevision.objects.create(
+        number=present.number + 1,
+        document=document.canonical().decode(),
+        digest=document.digest,
+        cases=cases,
+        status=PolicyRevision.Status.ACTIVE,
+        activated_at=at,
+        activated_by=activated_by,
+        approved_by=approved_by,
+        note=note,
+    )

@@ -255,6 +255,7 @@ def test_a_named_predecessor_must_be_the_services_own_and_the_same_persons(desk:
     mine = desk.admit().json()["id"]
     act(desk, mine, "cancel")
     bobs = desk.admit(subject=BOB).json()["id"]
+    desk.call(f"elicitations/{bobs}/cancel", {"subject": BOB})
     other = builders.operation(target="another")
     assert desk.admit(operation=other, predecessor=mine).json()["predecessor"] == mine
     for foreign in (bobs, "elc_" + "a" * 26, "nonsense"):
@@ -267,3 +268,42 @@ def test_a_destination_whose_provider_is_not_the_tenants_is_denied(desk: Desk) -
     builders.activate(builders.document(provider="globex-pay"))
     refused = desk.admit()
     assert (refused.status_code, refused.json()["code"]) == (422, "destination.provider")
+
+
+def test_late_evidence_on_any_earlier_entry_of_the_operation_blocks(desk: Desk) -> None:
+    first = desk.admit().json()["id"]
+    desk.call(f"elicitations/{first}/progress", {"subject": ALICE, "event": "shown"})
+    act(desk, first, "cancel")
+    second = desk.admit().json()["id"]
+    desk.event(first)
+    assert desk.admit().json()["code"] == "evidence_waiting"
+    act(desk, second, "cancel")
+    assert desk.admit().json()["code"] == "evidence_waiting"
+    assert Elicitation.objects.count() == 2
+
+
+def test_a_lost_entry_conflicts_with_another_body(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    consent(desk, public_id)
+    act(desk, public_id, "lost")
+    assert desk.admit(purpose="third_party_authorization").json()["code"] == "operation.conflict"
+
+
+def test_cancelling_says_that_held_evidence_became_late(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    desk.event(public_id)
+    assert act(desk, public_id, "cancel")["evidence_waiting"] is True
+
+
+def test_an_operations_own_predecessor_cannot_be_replaced_by_another(desk: Desk) -> None:
+    other = builders.operation(target="another")
+    foreign = desk.admit(operation=other).json()["id"]
+    live = desk.admit(operation=other, predecessor=foreign)
+    assert live.json()["id"] == foreign
+    act(desk, foreign, "cancel")
+    mine = desk.admit().json()["id"]
+    act(desk, mine, "cancel")
+    before = Decision.objects.count()
+    assert desk.admit(predecessor=foreign).json()["code"] == "predecessor.unknown"
+    assert Decision.objects.count() == before
+    assert desk.admit(predecessor=mine).json()["predecessor"] == mine

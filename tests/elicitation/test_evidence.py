@@ -297,3 +297,105 @@ def test_each_new_piece_of_evidence_counts_as_a_version_and_a_repeat_does_not(de
         desk.event(public_id, f"pi_{number}")
         assert builders.entry_of(public_id).version == before + 1
     assert Evidence.objects.count() == 3
+
+
+def test_evidence_sent_again_with_its_person_is_bound_and_used(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    desk.event(public_id, subject=None)
+    desk.event(public_id)
+    assert Evidence.objects.get().status == "held"
+    consent(desk, public_id)
+    assert builders.entry_of(public_id).state == "COMPLETE"
+
+
+def test_unbound_evidence_for_a_pending_entry_is_used_once_its_person_is_named(desk: Desk, pending: str) -> None:
+    desk.event(pending, subject=None)
+    assert act(desk, pending, "lost")["state"] == "RETRY_REQUIRED"
+    assert act(desk, pending, "retry")["outcome"] == "unbound_held"
+    desk.event(pending)
+    assert builders.entry_of(pending).state == "COMPLETE"
+
+
+@pytest.mark.parametrize("state", ["ADMITTED", "CONSENT_PENDING"])
+def test_nobody_is_sent_to_pay_while_unbound_evidence_waits(desk: Desk, state: str) -> None:
+    public_id = desk.admit().json()["id"]
+    if state == "CONSENT_PENDING":
+        consent(desk, public_id)
+    desk.event(public_id, subject=None)
+    again = desk.admit().json()
+    assert (again["id"], again["request"]) == (public_id, None)
+
+
+@pytest.mark.parametrize("end", ["cancel", "expire"])
+def test_evidence_without_a_person_after_the_end_is_late(desk: Desk, end: str) -> None:
+    public_id = desk.admit().json()["id"]
+    if end == "cancel":
+        act(desk, public_id, "cancel")
+    else:
+        builders.age(public_id, 3600)
+    desk.event(public_id, subject=None)
+    assert builders.entry_of(public_id).late_evidence
+    assert Evidence.objects.get().status == "late"
+
+
+def test_each_piece_of_evidence_that_is_stored_has_its_own_ledger_entry(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    act(desk, public_id, "cancel")
+    for number in range(4):
+        desk.event(public_id, f"pi_{number}")
+        desk.event(public_id, f"pi_{number}")
+    assert outcomes(public_id) == ["not_pending_denied"] * 4
+
+
+def test_a_destination_that_requires_the_page_holds_evidence_until_then(desk: Desk) -> None:
+    from elicitation.policy.destinations import Destination
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Destination, "connect_page", property(lambda self: True), raising=False)
+        public_id = desk.admit(delivery="url_required").json()["id"]
+        desk.event(public_id)
+        assert builders.entry_of(public_id).state == "ADMITTED"
+        assert Evidence.objects.get().status == "held"
+
+
+def test_proof_that_came_without_a_time_under_a_withdrawn_destination_is_used_later(desk: Desk, pending: str) -> None:
+    act(desk, pending, "lost")
+    builders.withdraw_destination()
+    builders.age(pending, 3700)
+    desk.event(pending)
+    builders.activate()
+    assert act(desk, pending, "retry")["outcome"] == "completed"
+
+
+def test_an_answer_again_completes_when_what_waited_passes_now(desk: Desk, pending: str) -> None:
+    builders.withdraw_destination()
+    desk.event(pending)
+    builders.activate()
+    consent(desk, pending)
+    assert builders.entry_of(pending).state == "COMPLETE"
+
+
+def test_a_reused_result_that_was_held_is_refused_at_the_answer_on_the_record(desk: Desk) -> None:
+    ids = [desk.admit(operation=builders.operation(question=str(n))).json()["id"] for n in range(2)]
+    for public_id in ids:
+        desk.event(public_id)
+    for public_id in ids:
+        consent(desk, public_id)
+    assert [builders.entry_of(public_id).state for public_id in ids] == ["COMPLETE", "CONSENT_PENDING"]
+    assert outcomes(ids[1])[-1] == "result_reused_denied"
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "1969-12-31T00:00:00Z"])
+def test_a_moment_outside_the_calendar_is_malformed(desk: Desk, pending: str, moment: str) -> None:
+    before = builders.snapshot(pending)
+    refused = desk.event(pending, occurred_at=moment)
+    assert (refused.status_code, refused.json()["at"]) == (400, "/data/occurred_at")
+    body = {"subject": ALICE, "result_ref": "pi_1", "occurred_at": moment}
+    assert desk.call(f"elicitations/{pending}/completion", body).json()["at"] == "/occurred_at"
+    assert builders.snapshot(pending) == before
+
+
+def test_an_event_that_the_desk_cannot_handle_yet_is_not_acknowledged(desk: Desk, pending: str) -> None:
+    body = b'{"type": "elicitation.unheard_of", "data": {}}'
+    refused = desk.deliver(body)
+    assert (refused.status_code, refused.json()["at"]) == (400, "/type")

@@ -124,7 +124,7 @@ def test_an_absent_capability_is_not_negotiated(desk: Desk) -> None:
     assert desk.admit(client={"name": "x"}).json()["code"] == "capability.missing"
 
 
-@pytest.mark.parametrize("public_id", ["x", "elc_", "ELC_" + "A" * 26, "elc_" + "a" * 27, "elc_%00", "..", "elc_é"])
+@pytest.mark.parametrize("public_id", ["x", "elc_", "ELC_" + "A" * 26, "elc_" + "a" * 27, "elc_%7F", "..", "elc_é"])
 def test_a_malformed_id_in_the_path_is_nobodys(desk: Desk, public_id: str) -> None:
     assert desk.call(f"elicitations/{public_id}/lost", {"subject": ALICE}).status_code == 404
     assert desk.call(f"elicitations/{public_id}", method="GET").status_code == 404

@@ -139,6 +139,7 @@ def test_a_lost_confirmation_is_neither_success_nor_failure(desk: Desk) -> None:
         "state": "COMPLETE",
         "explanation": "",
         "next_step": "",
+        "evidence_waiting": False,
         "retry_after_seconds": None,
     }
     apply(desk, public_id)

@@ -5,7 +5,8 @@ import base64
 import pytest
 
 from elicitation.policy.document import DEFAULT_DOCUMENT, lay_over
-from elicitation.policy.vocabulary import detection_copy, segments
+from elicitation.policy.vocabulary import Matcher, detection_copy, segments
+from elicitation.policy.words import leet_readings
 
 hit = DEFAULT_DOCUMENT.vocabulary.matcher().hit
 
@@ -101,3 +102,46 @@ def test_terms_and_exceptions_are_the_policys_data() -> None:
     assert matcher.hit("shoeSize") == "shoe size"
     assert matcher.hit("baby_shoe_size") is None
     assert matcher.hit("password") is None
+
+
+@pytest.mark.parametrize(
+    ("term", "found", "missed"),
+    [
+        ("numer* kart*", ["numer karty", "numeru_karty", "NumeremKartą"], ["numer", "karta numer", "numer tej karty"]),
+        ("number … card", ["number card", "number of your new card"], ["number of a very old bank card", "card"]),
+        ("pin", ["pin", "p-i-n", "give us a p i n", "p i n, x"], ["p i", "a b c d", "pine", "spin"]),
+        ("2fa", ["2fa", "x y 2fa", "2-FA"], ["fa", "2"]),
+        ("pass phrase", ["pass phrase", "passphrase", "pass-phrases"], ["pass", "phrase", "pass the phrase"]),
+        ("clé", ["clé", "cle", "CLÉS", "mot_cle"], ["clef", "cleo"]),
+        ("סיסמה", ["סיסמה", "הסיסמה", "ובסיסמה"], ["סיס"]),
+        ("كلمة مرور", ["كلمة مرور", "كلمة المرور", "والكلمة بالمرور"], ["كلمة", "مرور"]),
+        ("口令", ["口令", "请输入口令", "口 令"], ["口", "命令口"]),
+        ("인증번호", ["인증번호", "인증 번호를"], ["인증", "번호"]),
+    ],
+)  # fmt: skip
+def test_a_term_is_found_in_its_forms_and_nowhere_else(term: str, found: list[str], missed: list[str]) -> None:
+    matcher = Matcher([term], [])
+    assert [text for text in found if matcher.hit(text) != term] == []
+    assert [text for text in missed if matcher.hit(text) is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [("passw0rd", "password"), ("P@$$w0rd!", "Password"), ("ap1 k3y", "api key"), ("room 12", None)],
+)
+def test_digits_and_signs_inside_a_word_are_read_as_letters(text: str, reading: str | None) -> None:
+    assert (reading in leet_readings(text)) if reading else leet_readings(text) == ()
+
+
+def test_an_exception_with_any_ending_covers_its_forms() -> None:
+    matcher = Matcher(["token"], ["max token*"])
+    assert matcher.hit("max_tokens") is None
+    assert matcher.hit("maxToken") is None
+    assert matcher.hit("token_max") == "token"
+
+
+def test_what_is_remembered_is_the_same_as_what_is_read() -> None:
+    matcher = DEFAULT_DOCUMENT.vocabulary.matcher()
+    for text in [*ADMITTED, *DENIED, *DISGUISED]:
+        long = f"{'x ' * 60}{text}"
+        assert (matcher.hit(text) is None) is (matcher.hit(text) is None) is (matcher.hit(long) is None)

@@ -25,7 +25,7 @@ from elicitation.demo.processes import ROOT, Child, ProcessFailed
 from elicitation.models import Elicitation, Provider, Service, Tenant
 from elicitation.policy import identifiers
 from elicitation.policy.document import Document, parse
-from elicitation.services import keys, parties, revisions
+from elicitation.services import drafts, keys, parties, revisions
 from elicitation.services.timeline import timeline
 
 TENANT: Final = "demo"
@@ -159,8 +159,8 @@ class Command(BaseCommand):
         if any(each.as_json() == DESTINATION for each in document.destinations):
             return
         try:
-            revision = revisions.activate_alone(_with_destination(document), "demo")
-        except revisions.NotActivated as problem:
+            revision = drafts.activate_alone(_with_destination(document), "demo")
+        except drafts.NotPossible as problem:
             raise CannotRun(f"The demo's destination cannot be allowed: {problem}") from None
         self.stderr.write(f"Policy revision {revision.number} is in force: it allows the demo's destination.")
 
