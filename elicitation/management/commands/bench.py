@@ -10,9 +10,10 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from elicitation.bench.frame import FEWEST_ROUNDS, Bench, CannotMeasure, Row, measure
+from elicitation.bench.replay import replay
 from elicitation.bench.start import start
 
-BENCHES: Final[dict[str, Bench]] = {"start": start}
+BENCHES: Final[dict[str, Bench]] = {"start": start, "replay": replay}
 
 
 class Command(BaseCommand):
