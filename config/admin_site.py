@@ -15,6 +15,7 @@ ORDER: Final = (
     "auth",
     "Elicitation",
     "Decision",
+    "PolicyDraft",
     "PolicyRevision",
     "Tenant",
     "Service",

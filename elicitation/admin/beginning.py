@@ -38,7 +38,7 @@ class BeginForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
-        help_text="JSON, as the download of a revision or draft has it.",
+        help_text="JSON, as the download of a revision or draft has it. A long one goes by file.",
     )
     cases = forms.FileField(
         label="Its own cases",

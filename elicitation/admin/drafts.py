@@ -164,10 +164,8 @@ class PolicyDraftAdmin(ReadOnlyAdmin):
         self._need(request, "change_policydraft")
         if request.method != "POST":
             return HttpResponseRedirect(address(draft))
-        if draft.digest != request.POST.get("seen", ""):
-            return self._refuse(request, number, NotPossible(Obstacle.DRAFT_CHANGED))
         try:
-            drafts.discard(draft, person(request))
+            drafts.discard(draft, request.POST.get("seen", ""), person(request))
         except NotPossible as refusal:
             return self._refuse(request, number, refusal)
         messages.success(request, "Discarded. The draft stays here to read.")

@@ -50,9 +50,13 @@ def operator(user_id: int) -> Actor:
     return Actor(ActorKind.OPERATOR, str(user_id), "operator")
 
 
-def policy_person(user_id: int) -> Actor:
-    """Somebody who drafts, approves or activates policy."""
+def policy_editor(user_id: int) -> Actor:
     return Actor(ActorKind.OPERATOR, str(user_id), "policy_editor")
+
+
+def policy_approver(user_id: int) -> Actor:
+    """Somebody who approves or activates policy, or tries to."""
+    return Actor(ActorKind.OPERATOR, str(user_id), "policy_approver")
 
 
 def shell() -> Actor:

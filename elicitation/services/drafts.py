@@ -129,13 +129,13 @@ def edit(draft: PolicyDraft, document: Document, cases: str, by: User | None) ->
     return draft
 
 
-def discard(draft: PolicyDraft, by: User | None) -> None:
-    """Close an open draft without activating it. Raises ``NotPossible``."""
+def discard(draft: PolicyDraft, seen: str, by: User | None) -> None:
+    """Close an open draft with the digest ``seen`` without activating it. Raises ``NotPossible``."""
     with transaction.atomic():
         now = clock.now()
-        rows = PolicyDraft.objects.filter(pk=draft.pk, status=PolicyDraft.Status.OPEN)
+        rows = PolicyDraft.objects.filter(pk=draft.pk, digest=seen, status=PolicyDraft.Status.OPEN)
         if not rows.update(status=PolicyDraft.Status.DISCARDED, version=F("version") + 1):
-            raise NotPossible(Obstacle.DRAFT_CLOSED)
+            raise NotPossible(_lost(draft))
         append(now, _entry(draft, "policy_discarded", by))
 
 
@@ -265,8 +265,11 @@ def _lost(draft: PolicyDraft) -> Obstacle:
     return Obstacle.DRAFT_CHANGED if open_still else Obstacle.DRAFT_CLOSED
 
 
-def _actor(by: User | None) -> Actor:
-    return actors.shell() if by is None else actors.policy_person(by.pk)
+def _actor(by: User | None, event: str) -> Actor:
+    if by is None:
+        return actors.shell()
+    edits = event in ("policy_drafted", "policy_edited", "policy_discarded")
+    return actors.policy_editor(by.pk) if edits else actors.policy_approver(by.pk)
 
 
 def _entry(
@@ -278,7 +281,7 @@ def _entry(
     outcome: str = "",
     reason_code: str = "",
 ) -> Entry:
-    actor = _actor(by)
+    actor = _actor(by, event)
     return Entry(
         tenant=SYSTEM_TENANT,
         event=event,

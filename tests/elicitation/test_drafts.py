@@ -132,12 +132,12 @@ def test_a_draft_on_an_older_base_cannot_be_activated(editor: User, approver: Us
 
 def test_a_closed_draft_stays_closed(editor: User, approver: User) -> None:
     draft = begin(editor)
-    drafts.discard(draft, editor)
+    drafts.discard(draft, draft.digest, editor)
     refused(Obstacle.DRAFT_CLOSED, drafts.approve, draft, draft.digest, approver)
     with pytest.raises(NotPossible):
         drafts.edit(draft, builders.document(), "[]", editor)
     with pytest.raises(NotPossible):
-        drafts.discard(draft, editor)
+        drafts.discard(draft, draft.digest, editor)
 
 
 def test_of_two_edits_of_the_same_version_one_is_lost_and_told(editor: User) -> None:

@@ -1,4 +1,4 @@
-"""The life of a draft in the admin: read by those who may, approved and activated by somebody else, never by surprise."""
+"""The life of a draft in the admin: read by whom it is for, and activated by somebody else exactly as it was shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client
 from audit.models import LedgerEntry
 from elicitation.admin import draft_page
 from elicitation.models import Decision, PolicyApproval, PolicyDraft, PolicyRevision
-from elicitation.policy.document import DEFAULT_DOCUMENT
+from elicitation.policy.document import DEFAULT_DOCUMENT, lay_over
 from elicitation.policy.rules import CATALOGUE, Source
 from elicitation.services import drafts, revisions
 from tests import builders
@@ -102,14 +102,14 @@ def test_a_draft_shows_what_it_changes_in_words_and_that_it_passes(editor: Clien
 def test_words_of_a_list_are_shown_as_what_came_and_what_went(editor: Client, erin: User) -> None:
     base = revisions.active().document
     words = {"deny": ["door code", *base.vocabulary.deny[1:]], "allow": list(base.vocabulary.allow)}
-    page = look(editor, page_of(draft_by(erin, builders.lay_over(base, {"vocabulary": words}))))
+    page = look(editor, page_of(draft_by(erin, lay_over(base, {"vocabulary": words}))))
     assert re.search(r"<del><bdi>password</bdi></del>.*?<ins><bdi>door code</bdi></ins>", page, re.DOTALL)
 
 
 def test_a_removed_destination_does_not_shift_the_others(editor: Client, erin: User) -> None:
     other = builders.DESTINATION | {"origin": "https://wallet.example.net"}
-    builders.activate(builders.lay_over(DEFAULT_DOCUMENT, {"destinations": [builders.DESTINATION, other]}))
-    draft = draft_by(erin, builders.lay_over(DEFAULT_DOCUMENT, {"destinations": [other]}))
+    builders.activate(lay_over(DEFAULT_DOCUMENT, {"destinations": [builders.DESTINATION, other]}))
+    draft = draft_by(erin, lay_over(DEFAULT_DOCUMENT, {"destinations": [other]}))
     page = look(editor, page_of(draft))
     assert page.count('<th scope="row" data-name="Place">') == 1
     assert "https://consent.example.com" in page

@@ -46,7 +46,7 @@ def as_file(content: str | bytes, name: str = "policy.json") -> SimpleUploadedFi
 
 
 def test_a_draft_begins_with_the_revision_in_force_and_opens_in_the_editor(editor: Client, erin: User) -> None:
-    response = editor.post(NEW, {"title": "Faster payments", "start": "active"})
+    response = begin(editor, title="Faster payments", start="active")
     draft = PolicyDraft.objects.get(title="Faster payments")
     assert (response.status_code, response.url) == (302, page_of(draft, "edit"))
     assert (draft.document, draft.base) == (revisions.active().row.document, revisions.active().row)

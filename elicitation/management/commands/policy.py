@@ -173,7 +173,7 @@ class Command(BaseCommand):
 
     def _discard(self, options: dict[str, Any]) -> None:
         draft = _draft(options["draft"])
-        drafts.discard(draft, None)
+        drafts.discard(draft, draft.digest, None)
         self.stderr.write(f"Draft {draft.pk} is discarded.")
 
     def _rollback(self, options: dict[str, Any]) -> None:
