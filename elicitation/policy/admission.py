@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from elicitation.policy import capability, traits, urls
-from elicitation.policy.canonical import CanonicalError, canonical
+from elicitation.policy.canonical import CanonicalError, TooDeep, TooLarge, size
 from elicitation.policy.codes import Rule
 from elicitation.policy.decision import Ask, Decision, Delivery, IdClass, Mode, Outcome, Wire
 from elicitation.policy.destinations import Destination
 from elicitation.policy.document import Document
+from elicitation.policy.fields import in_order
 from elicitation.policy.forms import check_schema
 from elicitation.policy.identifiers import REFUSED_BY, classify
 from elicitation.policy.place import REQUEST, ROOT, Findings, Place
@@ -26,6 +27,13 @@ _MEMBERS: Final[dict[Mode, frozenset[str]]] = {
     Mode.FORM: _COMMON | {"requestedSchema"},
     Mode.URL: _COMMON | {"url", "elicitationId"},
 }
+#: The members on 2025-11-25, which has tasks, and on the later revision; without a mode, those of both modes.
+_ALLOWED: Final[dict[tuple[Wire, Mode | None], frozenset[str]]] = {
+    (wire, mode): members | ({"task"} if wire is Wire.V2025_11_25 else set())
+    for wire in Wire
+    for mode, members in (*_MEMBERS.items(), (None, frozenset().union(*_MEMBERS.values())))
+}
+_MODES: Final = {str(mode): mode for mode in Mode}
 _DECLARATION: Final = ROOT.key("client").key("capabilities").key("elicitation")
 
 
@@ -140,37 +148,24 @@ def _unreadable(request: object, document: Document) -> Rule | None:
     """Why the request is not looked at: no JSON, or beyond the policy's depth or size. The walk does not recurse."""
     if not isinstance(request, Mapping):
         return Rule.REQUEST_MALFORMED
-    level: list[object] = [request]
-    depth, nodes = 0, 0
     # The request and its schema stand above the form's own depth.
-    deepest = document.forms.max_depth + 2
-    while level:
-        nodes += len(level)
-        if depth > deepest:
-            return Rule.REQUEST_TOO_DEEP
-        if nodes > document.forms.max_bytes:
-            return Rule.REQUEST_TOO_LARGE
-        level = [child for value in level for child in _children(value)]
-        depth += 1
     try:
-        size = len(canonical(request))
+        bytes_ = size(request, document.forms.max_depth + 2, document.forms.max_bytes)
+    except TooDeep:
+        return Rule.REQUEST_TOO_DEEP
+    except TooLarge:
+        return Rule.REQUEST_TOO_LARGE
     except CanonicalError:
         return Rule.REQUEST_MALFORMED
     # A URL has its own length, beside the form's bytes.
-    too_large = size > document.forms.max_bytes + document.urls.max_length
+    too_large = bytes_ > document.forms.max_bytes + document.urls.max_length
     return Rule.REQUEST_TOO_LARGE if too_large else None
-
-
-def _children(value: object) -> list[object]:
-    if isinstance(value, Mapping):
-        return list(value.values())
-    return list(value) if isinstance(value, (list, tuple)) else []
 
 
 def _asked_mode(request: Mapping[str, object]) -> Mode | None:
     """The mode as the caller spelled it; a wrong spelling is found by :func:`_shape` and routed by purpose."""
     mode = request.get("mode")
-    return Mode(mode) if isinstance(mode, str) and mode in tuple(Mode) else None
+    return _MODES.get(mode) if isinstance(mode, str) else None
 
 
 def _shape(ask: Ask, mode: Mode | None, place: Place, document: Document, findings: Findings) -> None:
@@ -178,10 +173,8 @@ def _shape(ask: Ask, mode: Mode | None, place: Place, document: Document, findin
     request = ask.request
     if "mode" in request and _asked_mode(request) is None:
         findings.add(Rule.REQUEST_MODE_MALFORMED, place.key("mode"))
-    members = _MEMBERS[mode] if mode is not None else frozenset().union(*_MEMBERS.values())
-    if ask.wire is Wire.V2025_11_25:
-        members = members | {"task"}
-    for ordinal, name in enumerate(request):
+    members = _ALLOWED[ask.wire, mode]
+    for name, ordinal in in_order(request):
         if name not in members:
             known = name in _MEMBERS[Mode.FORM] | _MEMBERS[Mode.URL]
             findings.add(Rule.REQUEST_MEMBER_UNKNOWN, place.key(name) if known else place.name(name, ordinal))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping
 from typing import Final
@@ -34,12 +35,57 @@ class CanonicalError(ValueError):
         self.problem = problem
 
 
+class TooDeep(CanonicalError):
+    """Nested beyond what was asked for."""
+
+
+class TooLarge(CanonicalError):
+    """More values than were asked for."""
+
+
 def canonical(value: object) -> bytes:
     """The canonical bytes of a JSON value (RFC 8785). Raises :class:`CanonicalError` for NaN, infinities, lone
     surrogates, integers beyond 2^53 - 1, other types, and nesting deeper than :data:`MAX_DEPTH`."""
     parts: list[str] = []
     _write(value, "", 0, parts)
     return "".join(parts).encode()
+
+
+def size(value: object, deepest: int = MAX_DEPTH, most: int | None = None) -> int:
+    """The number of canonical bytes of a JSON value. Raises :class:`CanonicalError` as :func:`canonical` does, and
+    its kinds :class:`TooDeep` and :class:`TooLarge` for nesting beyond ``deepest`` and more than ``most`` values.
+    The walk does not recurse. What holds no floats has as many bytes from the standard library's encoder, which does
+    not mind the order of names."""
+    plain, level, depth, nodes = True, [value], 0, 0
+    while level:
+        nodes += len(level)
+        if depth > deepest:
+            raise TooDeep("", "nested too deeply")
+        if most is not None and nodes > most:
+            raise TooLarge("", "too many values")
+        following: list[object] = []
+        for item in level:
+            if isinstance(item, str) or item is None or item is True or item is False:
+                continue
+            if isinstance(item, dict):
+                following += item.values()
+                plain = plain and all(isinstance(name, str) for name in item)
+            elif isinstance(item, list):
+                following += item
+            elif isinstance(item, int):
+                plain = plain and abs(item) <= MAX_INTEGER
+            else:
+                plain = False
+                following += item.values() if isinstance(item, Mapping) else item if isinstance(item, tuple) else ()
+        level = following
+        depth += 1
+    try:
+        return len(_ENCODER.encode(value).encode()) if plain else len(canonical(value))
+    except UnicodeEncodeError:
+        return len(canonical(value))
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
 def digest(value: object) -> str:

@@ -35,7 +35,7 @@ class Place:
 
     def key(self, keyword: str) -> Place:
         """One step by a word of ours or of the protocol, which both spellings may carry."""
-        step = "/" + keyword.replace("~", "~0").replace("/", "~1")
+        step = "/" + (keyword if keyword.isalnum() else keyword.replace("~", "~0").replace("/", "~1"))
         return Place(self.at + step, self.place + step)
 
     def index(self, ordinal: int) -> Place:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from elicitation.policy.canonical import CanonicalError, canonical
+from elicitation.policy.canonical import CanonicalError, size
 from elicitation.policy.capability import Declared
 from elicitation.policy.decision import IdClass
 from elicitation.policy.fields import KEYWORDS
@@ -95,6 +95,6 @@ def _size(schema: object) -> int:
     if schema is None:
         return 0
     try:
-        return len(canonical(schema))
+        return size(schema)
     except CanonicalError:
         return 0

@@ -117,9 +117,9 @@ def spellings(name: str) -> list[str]:
 
 
 @every_place
-@pytest.mark.parametrize("text", ORDINARY)
-def test_b48_a_word_that_only_contains_a_credential_is_admitted_in_every_place(place: str, text: str) -> None:
-    assert rules(placed(place, text)) == []
+def test_b48_a_word_that_only_contains_a_credential_is_admitted_in_every_place(place: str) -> None:
+    for text in ORDINARY:
+        assert rules(placed(place, text)) == [], text
 
 
 @pytest.mark.parametrize("name", [name for name in ORDINARY if " " not in name])
@@ -193,9 +193,9 @@ LINKS = ["https://evil.example/pay", "http://evil.example", "HTTPS://EVIL.EXAMPL
 
 
 @every_place
-@pytest.mark.parametrize("link", LINKS)
-def test_b64_a_link_is_denied_in_every_place_or_flagged_where_the_policy_says_so(place: str, link: str) -> None:
-    assert "form.link" in rules(placed(place, f"See {link}"))
+def test_b64_a_link_is_denied_in_every_place_or_flagged_where_the_policy_says_so(place: str) -> None:
+    for link in LINKS:
+        assert "form.link" in rules(placed(place, f"See {link}")), link
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -207,9 +207,10 @@ def test_b64_a_flagged_link_is_admitted_unchanged_and_reported(link: str) -> Non
     assert link not in json.dumps(ruling.decision.as_json())
 
 
+SIGNS = ["\u202a", "\u202b", "\u202d", "\u202e", "\u2066", "\u2067", "\x00", "\x08", "\x1b", "\x7f", "\x9b"]
+
+
 @every_place
-@pytest.mark.parametrize(
-    "sign", ["\u202a", "\u202b", "\u202d", "\u202e", "\u2066", "\u2067", "\x00", "\x08", "\x1b", "\x7f", "\x9b"]
-)
-def test_b64_a_text_that_turns_around_or_hides_is_denied_in_every_place(place: str, sign: str) -> None:
-    assert "text.hidden_characters" in rules(placed(place, f"Pay{sign} here"))
+def test_b64_a_text_that_turns_around_or_hides_is_denied_in_every_place(place: str) -> None:
+    for sign in SIGNS:
+        assert "text.hidden_characters" in rules(placed(place, f"Pay{sign} here")), repr(sign)
