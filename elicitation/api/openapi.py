@@ -29,6 +29,7 @@ _REPLIES: Final[tuple[type, ...]] = (
     replies.DecisionReply,
     replies.RulesReply,
     replies.EntryReply,
+    replies.FeedReply,
     replies.ListReply,
     replies.OutcomeReply,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -116,6 +117,29 @@ class ConsumeReply(Reply, frozen=True, kw_only=True):
 class ListReply(Reply, frozen=True, kw_only=True):
     items: list[EntryReply]
     next: str | None
+
+
+class FeedItem(Struct, frozen=True, kw_only=True):
+    cursor: int
+    id: str
+    wire_id: str | None
+    completed_at: datetime | None
+
+
+class FeedReply(Reply, frozen=True, kw_only=True):
+    """``next`` is what to ask with as ``after``; it stays the same while there is nothing new."""
+
+    items: list[FeedItem]
+    next: int
+
+
+def feed_reply(rows: Sequence[Elicitation], after: int) -> FeedReply:
+    items = [
+        FeedItem(cursor=row.feed_index, id=shown_id(row), wire_id=row.wire_id, completed_at=row.completed_at)
+        for row in rows
+        if row.feed_index is not None
+    ]
+    return FeedReply(items=items, next=items[-1].cursor if items else after)
 
 
 def shown_id(entry: Elicitation) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from elicitation.api import events, rehearsals, views, webhooks
+from elicitation.api import events, following, rehearsals, views, webhooks
 
 _ONE = "v1/elicitations/<str:public_id>"
 
 urlpatterns = [
     path("v1/elicitations", views.Elicitations.as_view()),
     path(_ONE, views.OneElicitation.as_view()),
+    path(f"{_ONE}/wait", following.Wait.as_view()),
+    path("v1/completions", following.Completions.as_view()),
     path(f"{_ONE}/progress", events.ReportProgress.as_view()),
     path(f"{_ONE}/answer", events.ReportAnswer.as_view()),
     path(f"{_ONE}/completion", events.ReportCompletion.as_view()),

@@ -75,7 +75,7 @@ class Elicitations(ServiceView):
             if last is None:
                 raise Problem(400, "query.invalid", "cursor is the next of a page before.", at="cursor")
             rows = rows.filter(pk__lt=last.pk)
-        limit = _limit(request.query_params.get("limit"))
+        limit = limit_of(request.query_params.get("limit"))
         page = list(rows.order_by("-pk")[: limit + 1])
         now = clock.now()
         following = replies.shown_id(page[limit - 1]) if len(page) > limit else None
@@ -136,7 +136,8 @@ def _predecessor(text: str | None) -> UUID | None:
     return UUID(bytes=raw)
 
 
-def _limit(text: str | None) -> int:
+def limit_of(text: str | None) -> int:
+    """The length of a page. Raises ``Problem`` (400)."""
     if text is None:
         return 50
     if not text.isascii() or not text.isdigit() or len(text) > 3 or not 1 <= int(text) <= MAX_PAGE:

@@ -84,12 +84,18 @@ class Elicitation(models.Model):
     cancel_reason = models.CharField(max_length=32, blank=True)
     held_evidence = models.BooleanField(default=False)
     late_evidence = models.BooleanField(default=False)
+    feed_index = models.PositiveBigIntegerField(null=True)
 
     class Meta:
         default_permissions: ClassVar = ("view", "cancel")
         indexes: ClassVar = [
             models.Index(fields=["deadline"], condition=_LIVE, name="elicitation_due"),  # the expire sweep
             models.Index(fields=["id"], condition=Q(late_evidence=True), name="elicitation_late"),  # waits for people
+            models.Index(
+                fields=["service", "completed_at"],
+                condition=Q(state=State.COMPLETE.value, feed_index__isnull=True),
+                name="elicitation_unfed",
+            ),  # what the service's feed has not listed yet
             models.Index(fields=["service", "operation_digest", "-id"], name="elicitation_operation"),  # asking again
             models.Index(fields=["service", "admitted_at"], name="elicitation_asks_of_service"),  # limits
             models.Index(fields=["subject", "admitted_at"], name="elicitation_asks_of_subject"),  # limits
@@ -101,6 +107,9 @@ class Elicitation(models.Model):
                 fields=["service", "operation_digest"],
                 condition=_LIVE | Q(state=State.COMPLETE.value, applied_at__isnull=True),
                 name="one_open_entry_of_an_operation",
+            ),
+            models.UniqueConstraint(
+                fields=["service", "feed_index"], condition=Q(feed_index__isnull=False), name="feed_index_in_service"
             ),
             models.UniqueConstraint(
                 fields=["service", "wire_id"], condition=Q(wire_id__isnull=False), name="wire_id_in_service"

@@ -39,6 +39,7 @@ class Service(models.Model):
     name = models.CharField(max_length=200)
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
+    feed_last = models.PositiveBigIntegerField(default=0, editable=False)
 
     class Meta:
         constraints: ClassVar = [
