@@ -83,6 +83,7 @@ OUTCOMES: Final = frozenset(
         "conflict_denied",
         "result_reused_denied",
         "expired_denied",
+        "reversed",
         "not_pending_denied",
         "transition_refused",
         "content_missing",
@@ -144,7 +145,7 @@ ACTOR_KINDS: Final = frozenset({"client", "user", "service", "provider", "operat
 ROLES: Final = frozenset(
     {"administrator", "operator", "auditor", "support", "policy_editor", "policy_approver", "shell"}
 )
-SIGNALS: Final = frozenset({"activation_alone"})
+SIGNALS: Final = frozenset({"activation_alone", "reversal"})
 DECIDED_BY: Final = frozenset({"person", "client_asserted", "probably_not_shown", "unknown"})
 CONSENT_SOURCES: Final = frozenset({"answer", "connect_page", "user_report", "evidence_only"})
 COMPLETION_SOURCES: Final = frozenset({"webhook", "server", "reconcile", "operator"})

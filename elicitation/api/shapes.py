@@ -103,12 +103,12 @@ class EventData(Struct, frozen=True, kw_only=True):
     """A provider's own data may say more than we read."""
 
     elicitation_id: Id
-    result_ref: Reference
+    result_ref: Reference | None = None
     occurred_at: Moment | None = None
     subject: Subject | None = None
 
 
 class ProviderEvent(Struct, frozen=True, kw_only=True):
-    type: Literal["elicitation.completed"]
+    type: Literal["elicitation.completed", "elicitation.failed", "elicitation.reversed"]
     data: EventData
     timestamp: Moment | None = None

@@ -19,11 +19,14 @@ from elicitation.models.parties import is_slug
 from elicitation.policy import identifiers
 from elicitation.policy.destinations import EvidenceSource
 from elicitation.policy.webhooks import Rejected, verify
-from elicitation.services import clock, evidence, keys
-from elicitation.services.evidence import Claim, Trespass
+from elicitation.services import clock, deliveries, evidence, keys, outcomes
+from elicitation.services.evidence import Claim, Received
 
 OURS: Final = "elicitation."
 COMPLETED: Final = "elicitation.completed"
+FAILED: Final = "elicitation.failed"
+REVERSED: Final = "elicitation.reversed"
+HANDLED: Final = frozenset({COMPLETED, FAILED, REVERSED})
 
 
 class ProviderEvents(APIView):
@@ -47,28 +50,36 @@ class ProviderEvents(APIView):
         verdict = verify(headers, body, ring, int(clock.now().timestamp()))
         if provider is None or isinstance(verdict, Rejected):
             raise Problem(401, "signature.rejected", "The delivery is not signed with a live key of this provider.")
+        received = self._heard(provider, body)
+        deliveries.trace(provider, verdict, body, received)
+        done = HttpResponse(status=204)
+        trespass = received.afterwards if received is not None else None
+        return done if trespass is None else TellingAfterwards(done, trespass)
+
+    def _heard(self, provider: Provider, body: bytes) -> Received | None:
+        """What became of the event; ``None`` for one that is not ours to judge, and must not be sent again."""
         kind = parse(body, shapes.EventType).type
-        if kind.startswith(OURS) and kind != COMPLETED:
+        if not kind.startswith(OURS):
+            return None
+        if kind not in HANDLED:
             # Not acknowledged: the provider must know that nobody here has taken note of it.
             raise Problem(400, "event.unknown_type", "This type of event is not handled here.", at="/type")
-        # Other types are not ours to judge; a provider that sends them need not be told to stop.
-        if kind == COMPLETED:
-            trespass = self._completed(provider, parse(body, shapes.ProviderEvent).data)
-            if trespass is not None:
-                return TellingAfterwards(HttpResponse(status=204), trespass)
-        return HttpResponse(status=204)
-
-    def _completed(self, provider: Provider, data: shapes.EventData) -> Trespass | None:
-        check_reference(data.result_ref, "/data/result_ref")
+        data = parse(body, shapes.ProviderEvent).data
         raw = identifiers.parse(data.elicitation_id)
-        received = evidence.receive(
-            provider,
-            UUID(bytes=raw) if raw else None,
-            Claim(
-                data.result_ref,
-                check_moment(data.occurred_at, "/data/occurred_at"),
-                person(data.subject) if data.subject else None,
-            ),
-            EvidenceSource.WEBHOOK,
-        )
-        return received.afterwards
+        uid = UUID(bytes=raw) if raw else None
+        if kind == FAILED:
+            return outcomes.fail(provider, uid, _claim(data))
+        if data.result_ref is None:
+            raise Problem(400, "body.missing_member", "A member is missing.", at="/data/result_ref")
+        check_reference(data.result_ref, "/data/result_ref")
+        if kind == REVERSED:
+            return outcomes.reverse(provider, uid, _claim(data))
+        return evidence.receive(provider, uid, _claim(data), EvidenceSource.WEBHOOK)
+
+
+def _claim(data: shapes.EventData) -> Claim:
+    return Claim(
+        data.result_ref or "",
+        check_moment(data.occurred_at, "/data/occurred_at"),
+        person(data.subject) if data.subject else None,
+    )

@@ -17,6 +17,7 @@ class EvidenceStatus(models.TextChoices):
     WITHDRAWN = "withdrawn", "held: the destination was withdrawn"
     LATE = "late", "late"
     CONFLICT = "conflict", "contradicts the recorded result"
+    REVERSED = "reversed", "taken back by the provider"
     USED = "used", "completed the elicitation"
 
 
@@ -48,6 +49,29 @@ class Evidence(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source}: {self.get_status_display()}"
+
+
+class WebhookDelivery(models.Model):
+    """The trace of an authentic delivery: its id, time, keyed digest, key and outcome. Never its body or headers."""
+
+    provider = models.ForeignKey("elicitation.Provider", on_delete=models.PROTECT, editable=False)
+    delivery_digest = models.CharField(max_length=81, editable=False)
+    body_digest = models.CharField(max_length=81, editable=False)
+    kid = models.CharField(max_length=16, editable=False)
+    received_at = models.DateTimeField(editable=False)
+    outcome = models.CharField(max_length=32, editable=False)
+    elicitation_id = models.UUIDField(null=True, editable=False)
+
+    class Meta:
+        default_permissions: ClassVar = ("view",)
+        verbose_name_plural = "webhook deliveries"
+        indexes: ClassVar = [
+            models.Index(fields=["provider", "-id"], name="delivery_of_provider"),  # what a provider sent last
+            models.Index(fields=["received_at"], name="delivery_received"),  # forgetting old ones
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider.slug}: {self.outcome}"
 
 
 class RefusedAttempt(models.Model):

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -43,10 +44,11 @@ class EvidenceSource(StrEnum):
     SERVER = "server"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Destination:
     """One entry of the allowlist. ``parameters`` maps a name to a pattern or to :data:`BOUND`; ``opaque`` lists
-    ``fragment``, ``path:<n>`` (segments count from 0) or ``parameter:<name>``, at most one of each kind."""
+    ``fragment``, ``path:<n>`` (segments count from 0) or ``parameter:<name>``, at most one of each kind. Not slotted,
+    for what is found once and kept."""
 
     origin: str
     provider: str
@@ -62,18 +64,33 @@ class Destination:
     reuse_results: bool
     usual_seconds: int
 
-    @property
+    @cached_property
     def bound_parameter(self) -> str | None:
         """The name of the parameter that carries the elicitation's id, if the destination has one."""
         return next((name for name, pattern in self.parameters.items() if pattern == BOUND), None)
 
-    def is_opaque(self, place: str) -> bool:
-        return place in self.opaque
+    @cached_property
+    def opaque_segment(self) -> int | None:
+        """Which segment of the path is opaque, if one is."""
+        return next((int(place[5:]) for place in self.opaque if place.startswith("path:")), None)
+
+    @cached_property
+    def opaque_parameter(self) -> str | None:
+        """The name of the opaque parameter, if there is one."""
+        return next((place[10:] for place in self.opaque if place.startswith("parameter:")), None)
+
+    @property
+    def opaque_fragment(self) -> bool:
+        return "fragment" in self.opaque
+
+    @cached_property
+    def _prefixes(self) -> tuple[str, ...]:
+        return tuple(prefix if prefix.endswith("/") else f"{prefix}/" for prefix in self.paths)
 
     def path_index(self, path: str) -> int | None:
         """Which of the path prefixes holds ``path``; a prefix ends at a slash or covers a whole segment."""
-        for index, prefix in enumerate(self.paths):
-            if path == prefix or path.startswith(prefix if prefix.endswith("/") else f"{prefix}/"):
+        for index, prefix in enumerate(self._prefixes):
+            if path.startswith(prefix) or path == self.paths[index]:
                 return index
         return None
 

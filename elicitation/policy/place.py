@@ -26,28 +26,54 @@ def kept_name(name: str, ordinal: int) -> str:
     return shown_name(name, ordinal) if plain else f"#{ordinal}"
 
 
-@dataclass(frozen=True, slots=True)
 class Place:
-    """A path into the caller's body. Ordinals count from 0, in the order of the caller's members."""
+    """A path into the caller's body, as its last step and the place above. Never changed, and written out only for
+    a finding: most places are looked at and left. Ordinals count from 0, in the order of the caller's members."""
 
-    at: str = ""
-    place: str = ""
+    __slots__ = ("_above", "_ordinal", "_word")
+
+    def __init__(self, above: Place | None, word: str | None, ordinal: int | None) -> None:
+        self._above = above
+        self._word = word
+        self._ordinal = ordinal
 
     def key(self, keyword: str) -> Place:
         """One step by a word of ours or of the protocol, which both spellings may carry."""
-        step = "/" + (keyword if keyword.isalnum() else keyword.replace("~", "~0").replace("/", "~1"))
-        return Place(self.at + step, self.place + step)
+        return Place(self, keyword, None)
 
     def index(self, ordinal: int) -> Place:
-        return Place(f"{self.at}/{ordinal}", f"{self.place}/{ordinal}")
+        return Place(self, None, ordinal)
 
     def name(self, name: str, ordinal: int) -> Place:
         """One step by a name that the caller chose: shown to the caller, an ordinal in what is stored."""
-        shown = shown_name(name, ordinal).replace("~", "~0").replace("/", "~1")
-        return Place(f"{self.at}/{shown}", f"{self.place}/#{ordinal}")
+        return Place(self, name, ordinal)
+
+    @property
+    def at(self) -> str:
+        """A JSON pointer into the caller's body (RFC 6901), for the caller."""
+        if self._above is None:
+            return ""
+        if self._word is None:
+            return f"{self._above.at}/{self._ordinal}"
+        shown = self._word if self._ordinal is None else shown_name(self._word, self._ordinal)
+        return f"{self._above.at}/{_escaped(shown)}"
+
+    @property
+    def place(self) -> str:
+        """The same with ordinals for the caller's names, for what is stored."""
+        if self._above is None:
+            return ""
+        if self._word is None:
+            return f"{self._above.place}/{self._ordinal}"
+        step = _escaped(self._word) if self._ordinal is None else f"#{self._ordinal}"
+        return f"{self._above.place}/{step}"
 
 
-ROOT: Final = Place()
+def _escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
+
+
+ROOT: Final = Place(None, None, None)
 REQUEST: Final = ROOT.key("request")
 
 #: A body can be wrong in a thousand places; the reply names the first ones, and never fewer than the one that denies.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from elicitation.policy.codes import Rule
@@ -18,13 +17,16 @@ from elicitation.policy.vocabulary import detection_copy
 
 #: RFC 3986 query characters less ``'``, which browsers encode, and less ``;``, at which some readers split.
 _QUERY: Final = re.compile(r"(?:[A-Za-z0-9._~!$&()*+,=:@/?-]|%[0-9A-Fa-f]{2})+")
+#: What some readers split or nest at.
+_UNCLEAR: Final = re.compile(r"[;\[\]]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _NESTED: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 
 
 def decode_once(text: str, *, plus: bool = False) -> str | None:
     """The text without its percent-escapes, or ``None`` when it is not UTF-8 or was escaped twice."""
-    spaced = text.replace("+", " ") if plus else text
+    spaced = text.replace("+", " ") if plus and "+" in text else text
     if "%" not in spaced:
         return spaced
     raw = unquote_to_bytes(spaced)
@@ -35,8 +37,7 @@ def decode_once(text: str, *, plus: bool = False) -> str | None:
     return None if _ESCAPE.search(plain) else plain
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """Where a query stands: whose destination it goes to, if any, and which id its bound parameter may carry."""
 
     place: Place
@@ -45,11 +46,9 @@ class Setting:
     document: Document
 
 
-def check_query(query: str | None, setting: Setting, findings: Findings) -> tuple[str, ...]:
+def check_query(query: str, setting: Setting, findings: Findings) -> tuple[str, ...]:
     """Judge a raw query and return the parameters' decoded names, in order. Without a destination the names and
     values are still held against vocabulary and shapes. Sources: R54, operator policy."""
-    if query is None:
-        return ()
     if not _QUERY.fullmatch(query):
         findings.add(Rule.URL_QUERY_MALFORMED, setting.place)
         return ()
@@ -58,7 +57,7 @@ def check_query(query: str | None, setting: Setting, findings: Findings) -> tupl
     for piece in query.split("&"):
         raw_name, _, raw_value = piece.partition("=")
         name, value = decode_once(raw_name, plus=True), decode_once(raw_value, plus=True)
-        if not raw_name or name is None or value is None or any(char in ";[]" for char in name + value):
+        if not raw_name or name is None or value is None or _UNCLEAR.search(name) or _UNCLEAR.search(value):
             findings.add(Rule.URL_QUERY_MALFORMED, setting.place)
             continue
         names.append(name)
@@ -73,7 +72,7 @@ def check_query(query: str | None, setting: Setting, findings: Findings) -> tupl
 
 def _parameter(name: str, value: str, plain: bool, setting: Setting, findings: Findings) -> None:
     destination = setting.destination
-    if destination is None or not plain or not destination.is_opaque(f"parameter:{name}"):
+    if destination is None or not plain or destination.opaque_parameter != name:
         _shapes(name, value, setting, findings)
     elif len(value) > MAX_OPAQUE:
         findings.add(Rule.URL_TOO_LONG, setting.place)
@@ -99,9 +98,9 @@ def _shapes(name: str, value: str, setting: Setting, findings: Findings) -> None
     place, vocabulary = setting.place, setting.document.vocabulary.matcher()
     if vocabulary.hit(name) is not None or secret_shaped(name) is not None:
         findings.add(Rule.URL_PARAMETER_SECRET, place)
-    if secret_shaped(value) is not None or any(char < " " or char == "\x7f" for char in value):
+    if secret_shaped(value) is not None or _CONTROL.search(value):
         findings.add(Rule.URL_VALUE_SECRET, place)
-    nested = _NESTED.match(value)
+    nested = _NESTED.match(value) if "//" in value else None
     if nested is None:
         return
     if "@" in nested[1]:

@@ -71,6 +71,9 @@ def email_shaped(text: str) -> bool:
 def secret_shaped(text: str) -> str | None:
     """The name of the secret's or personal datum's shape that ``text`` has, or ``None``. Stricter than
     :func:`known_secret`: an e-mail address and a long random run count too, a uuid and the desk's ids do not."""
+    # A word of small letters has no shape: every prefix, address and number shows a sign, a digit or a capital.
+    if text.isalpha() and text.islower():
+        return None
     known = known_secret(text)
     if known is not None:
         return known

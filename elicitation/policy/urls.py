@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from elicitation.policy.codes import Rule
 from elicitation.policy.destinations import MAX_OPAQUE, Destination, looks_numeric, normal_origin
@@ -17,6 +16,8 @@ from elicitation.policy.shapes import secret_shaped
 _SPLIT: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?")
 #: RFC 3986 path characters; neither Python nor a browser rewrites these (WHATWG URL, path percent-encode set).
 _PATH: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*")
+#: A step that leads nowhere or up.
+_STEPS: Final = re.compile(r"/(?:\.{1,2}(?:/|\Z)|/)")
 _FRAGMENT: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")
 #: Escapes that mean something else to another reader: controls, dot, slash, backslash, percent, DEL.
 _TRICKS: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|2[eEfF5]|5[cC]|7[fF])")
@@ -25,8 +26,7 @@ _FORBIDDEN: Final = re.compile(r"[^!-\[\]-~]")
 _HOST: Final = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """On whose behalf a URL is judged. ``shown_id`` is the id that a bound parameter may already carry: none
     before the desk has written it, the elicitation's own in an error that is about to be sent."""
 
@@ -35,8 +35,7 @@ class Caller:
     shown_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(NamedTuple):
     """What became of a URL: its normalised form when nothing was found, its destination when there is one, and
     the names of its parameters as they stood."""
 
@@ -82,8 +81,11 @@ def inspect(raw: object, place: Place, caller: Caller, document: Document, findi
         if origin and destination is None:
             findings.add(_unlisted(origin), place)
     path_index = _path(split[3], destination, place, findings)
-    names = check_query(split[4], Setting(place, caller.shown_id, destination, document), findings)
-    _fragment(split[5], destination, place, findings)
+    names: tuple[str, ...] = ()
+    if split[4] is not None:
+        names = check_query(split[4], Setting(place, caller.shown_id, destination, document), findings)
+    if split[5] is not None:
+        _fragment(split[5], destination, place, findings)
     if origin is None or destination is None or findings.seen > before:
         return Inspected(None, destination, path_index, names)
     rest = raw[split.end(2) :]
@@ -147,15 +149,15 @@ def _path(path: str, destination: Destination | None, place: Place, findings: Fi
     if not _PATH.fullmatch(path):
         findings.add(Rule.URL_NOT_CANONICAL, place)
         return None
-    segments = path.split("/")[1:]
-    if _TRICKS.search(path) or any(segment in (".", "..") for segment in segments) or "//" in path:
+    if _STEPS.search(path) or ("%" in path and _TRICKS.search(path)):
         findings.add(Rule.URL_PATH_ESCAPE, place)
         return None
-    for index, segment in enumerate(segments):
-        plain = decode_once(segment) if "%" in segment else segment
+    opaque = destination.opaque_segment if destination is not None else None
+    for index, segment in enumerate(path[1:].split("/")):
+        plain = decode_once(segment)
         if plain is None:
             findings.add(Rule.URL_PATH_ESCAPE, place)
-        elif destination is not None and destination.is_opaque(f"path:{index}"):
+        elif index == opaque:
             if len(segment) > MAX_OPAQUE:
                 findings.add(Rule.URL_TOO_LONG, place)
         elif secret_shaped(plain) is not None:
@@ -168,10 +170,8 @@ def _path(path: str, destination: Destination | None, place: Place, findings: Fi
     return path_index
 
 
-def _fragment(fragment: str | None, destination: Destination | None, place: Place, findings: Findings) -> None:
-    if fragment is None:
-        return
-    if destination is None or not destination.is_opaque("fragment") or not fragment:
+def _fragment(fragment: str, destination: Destination | None, place: Place, findings: Findings) -> None:
+    if destination is None or not destination.opaque_fragment or not fragment:
         findings.add(Rule.URL_FRAGMENT, place)
     elif not _FRAGMENT.fullmatch(fragment):
         findings.add(Rule.URL_NOT_CANONICAL, place)

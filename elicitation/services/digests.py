@@ -18,6 +18,7 @@ from elicitation.policy.canonical import canonical
 SUBJECT: Final = b"subject"
 OPERATION: Final = b"operation"
 RESULT: Final = b"result"
+DELIVERY: Final = b"delivery"
 
 
 class Split(NamedTuple):

@@ -35,9 +35,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """``entry`` is ``None`` for whoever may not know it; ``afterwards`` is written once the caller has its reply."""
+    """``entry`` is ``None`` for whoever may not know it; ``afterwards`` is written once the caller has its reply.
+    ``outcome`` is an evidence outcome, or what became of another word of the provider's."""
 
-    outcome: EvidenceOutcome
+    outcome: str
     entry: Elicitation | None
     now: datetime
     afterwards: Trespass | None = None
@@ -67,6 +68,10 @@ _STATUS: Final[dict[EvidenceOutcome, EvidenceStatus]] = {
 }
 
 
+#: These say that the sender may not speak, so nothing else about the entry is told.
+_DENIED_BY_SENDER: Final = frozenset({EvidenceOutcome.WRONG_PROVIDER_DENIED, EvidenceOutcome.WRONG_USER_DENIED})
+
+
 def receive(caller: Service | Provider, uid: UUID | None, claim: Claim, source: EvidenceSource) -> Received:
     """Judge ``claim`` about the entry ``uid`` and do what follows. Raises ``Contended``."""
     by = actors.service(caller) if isinstance(caller, Service) else actors.provider(caller)
@@ -74,14 +79,18 @@ def receive(caller: Service | Provider, uid: UUID | None, claim: Claim, source: 
     def attempt() -> Received:
         entry, reach = (None, Reach.ABSENT) if uid is None else lookup.reach(uid, caller)
         now = clock.now()
-        trespass = rules.out_of_reach(reach)
-        if entry is None or trespass is not None:
-            note = None if entry is None or trespass is None else Trespass(entry, by, trespass)
-            return Received(EvidenceOutcome.UNKNOWN_IGNORED, None, now, note)
+        if entry is None or reach is not Reach.OWN:
+            return Received(EvidenceOutcome.UNKNOWN_IGNORED, None, now, trespass_of(entry, reach, by))
         expire_if_due(entry, actors.SCHEDULER, now)
         return Received(_judge(entry, caller, by, claim, source, now), entry, now)
 
     return settled(attempt)
+
+
+def trespass_of(entry: Elicitation | None, reach: Reach, by: Actor) -> Trespass | None:
+    """What the owner's log is to learn of a caller that named an entry which is not its own."""
+    outcome = rules.out_of_reach(reach)
+    return None if entry is None or outcome is None else Trespass(entry, by, outcome)
 
 
 def _judge(
@@ -105,6 +114,13 @@ def _judge(
             page_missing=_page_missing(entry, destination),
         )
     )
+    taken_back = Evidence.objects.filter(
+        elicitation=entry, result_digest__in=known, status=EvidenceStatus.REVERSED
+    ).exists()
+    if taken_back and outcome not in _DENIED_BY_SENDER:
+        outcome = EvidenceOutcome.CONFLICT_DENIED  # events may come out of order; what was taken back stays so
+        refusals.note(entry, by, outcome, now)
+        return outcome
     status = _STATUS.get(outcome, EvidenceStatus.LATE)
     match outcome:
         case EvidenceOutcome.COMPLETED:

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from elicitation.models import Elicitation, Provider, Service
-from elicitation.policy.evidence import Reach
+from elicitation.policy.evidence import Reach as Reach
 from elicitation.services import actors, clock, parties
 from elicitation.services.move import Refusal, expire_if_due
 

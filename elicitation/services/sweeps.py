@@ -9,7 +9,7 @@ from django.db import transaction
 
 from elicitation.models import Elicitation, Heartbeat
 from elicitation.policy.lifecycle import LIVE
-from elicitation.services import actors, clock, refusals
+from elicitation.services import actors, clock, deliveries, refusals
 from elicitation.services.lookup import RELATED
 from elicitation.services.move import Superseded, expire_if_due
 
@@ -25,7 +25,7 @@ def expire() -> int:
     1. Read the ids of due entries, oldest deadline first, a batch at a time.
     2. Move each in a transaction of its own; a row that another worker holds is left to it.
     3. A row that fails is logged by its number and left for the next sweep; it never stops the others.
-    4. Write the closing entries of refusals.
+    4. Write the closing entries of refusals, and forget old traces of deliveries.
 
     Returns how many entries were moved. Touches nothing that is not overdue.
     """
@@ -47,6 +47,7 @@ def expire() -> int:
         if len(batch) < BATCH:
             break
     refusals.close_quiet(clock.now(), BATCH)
+    deliveries.forget_old(BATCH)
     beat("expire", moved)
     return moved
 

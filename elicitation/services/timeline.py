@@ -129,6 +129,8 @@ def _evidence(row: LedgerEntry) -> str:
         return _CONFIRMED_BY[row.completion_source]
     if row.outcome == EvidenceOutcome.POLICY_WITHDRAWN_HELD:
         return "A confirmation arrived before the answer, for a destination the policy has withdrawn. It is held."
+    if row.outcome == EvidenceOutcome.UNBOUND_HELD:
+        return "A confirmation arrived that does not say whose it is. It is held until somebody does."
     return "A confirmation arrived before the person's consent. It is held until then."
 
 

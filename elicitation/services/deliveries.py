@@ -1,0 +1,37 @@
+"""The trace of authentic webhook deliveries: what came, when, under which key, and what became of it."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import Final
+
+from elicitation.models import Provider, WebhookDelivery
+from elicitation.policy.webhooks import Verified
+from elicitation.services import clock, digests
+from elicitation.services.evidence import Received
+
+KEPT: Final = timedelta(days=30)
+
+
+def trace(provider: Provider, verified: Verified, body: bytes, received: Received | None) -> None:
+    """Keep the delivery's id and body as keyed digests, so that a repeat can be told, and nothing of it read.
+
+    ``received`` is ``None`` for an event that is not the desk's to judge.
+    """
+    WebhookDelivery.objects.create(
+        provider=provider,
+        delivery_digest=digests.candidates(digests.DELIVERY, [provider.slug, verified.message_id])[0],
+        body_digest=digests.candidates(digests.DELIVERY, [provider.slug, hashlib.sha256(body).hexdigest()])[0],
+        kid=verified.kid,
+        received_at=clock.now(),
+        outcome=received.outcome if received else "not_ours",
+        elicitation_id=received.entry.uid if received and received.entry else None,
+    )
+
+
+def forget_old(limit: int) -> int:
+    """Delete traces that are older than ``KEPT``, at most ``limit``. Returns how many."""
+    old = WebhookDelivery.objects.filter(received_at__lt=clock.now() - KEPT).order_by("pk")
+    deleted, _ = WebhookDelivery.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:limit])).delete()
+    return deleted
