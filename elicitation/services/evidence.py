@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
 
 from audit.ledger import append
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, Provider, Service
-from elicitation.models.evidence import WAITING
 from elicitation.policy import evidence as rules
 from elicitation.policy.decision import Delivery, Mode
 from elicitation.policy.destinations import Binding, Destination, EvidenceSource
-from elicitation.policy.evidence import EvidenceOutcome, Reach, ResultMatch, SubjectMatch
+from elicitation.policy.evidence import EvidenceOutcome, Reach, SubjectMatch
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.recheck import standing_destination, withdrawn
-from elicitation.services import actors, clock, digests, lookup, refusals, revisions, sealing
+from elicitation.services import actors, clock, digests, lookup, proof, refusals, revisions, sealing
 from elicitation.services.actors import Actor
 from elicitation.services.lookup import Person
-from elicitation.services.move import Step, Superseded, about, expire_if_due, move, remark, settled, standing
+from elicitation.services.move import Step, about, expire_if_due, move, remark, settled, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def _judge(
 ) -> EvidenceOutcome:
     policy = revisions.active()
     destination = standing_destination(standing(entry), policy.document)
-    known = result_digests(entry, claim.result_ref)
+    known = proof.result_digests(entry, claim.result_ref)
     outcome = rules.check(
         rules.Evidence(
             state=State(entry.state),
@@ -106,12 +105,12 @@ def _judge(
             delivery=Delivery(entry.delivery),
             from_destination=_from_destination(entry, caller, destination, source),
             subject=_subject_match(entry, claim, destination),
-            result=_result_match(entry, known),
+            result=proof.result_match(entry, known),
             occurred_at=claim.occurred_at,
             window_ends_at=entry.window_ends_at,
             now=now,
             withdrawn=withdrawn(standing(entry), policy.document) is not None,
-            page_missing=_page_missing(entry, destination),
+            page_missing=proof.page_missing(entry, destination),
         )
     )
     taken_back = Evidence.objects.filter(
@@ -125,7 +124,7 @@ def _judge(
     match outcome:
         case EvidenceOutcome.COMPLETED:
             row, _ = _keep(entry, claim, source, known, status, now)
-            use(entry, by, row, now)
+            proof.use(entry, by, row, now)
         case EvidenceOutcome.UNBOUND_HELD if State(entry.state).terminal:
             over = EvidenceStatus.CONFLICT if State(entry.state) is State.COMPLETE else EvidenceStatus.LATE
             _keep_ended(entry, by, _keep(entry, claim, source, known, over, now), outcome, now)
@@ -208,7 +207,7 @@ def _keep(
             provider=entry.provider,
             source=source,
             status=status,
-            result_ref=sealing.seal(claim.result_ref, seal_purpose(entry)),
+            result_ref=sealing.seal(claim.result_ref, proof.seal_purpose(entry)),
             result_digest=known[0],
             subject_given=subject_given,
             occurred_at=claim.occurred_at,
@@ -227,72 +226,6 @@ def _keep(
     return row, True
 
 
-def use(entry: Elicitation, by: Actor, row: Evidence, now: datetime, *, before: Step | None = None) -> None:
-    """Complete ``entry`` with ``row``, after the step ``before`` in the same move if one is given.
-
-    The caller has judged the evidence. Raises ``Superseded``, ``TransitionRefused``.
-    """
-    if not Evidence.objects.filter(pk=row.pk).exclude(status=EvidenceStatus.USED).update(status=EvidenceStatus.USED):
-        raise Superseded
-    consented = bool(entry.consent_source) or (before is not None and "consent_source" in before.changes)
-    changes: dict[str, Any] = {
-        "completed_at": now,
-        "completion_source": row.source,
-        "result_ref": row.result_ref,
-        "result_digest": row.result_digest,
-    }
-    if not consented:
-        changes["consent_source"] = "evidence_only"
-    split = digests.split(row.result_digest)
-    record = {
-        "outcome": EvidenceOutcome.COMPLETED,
-        "completion_source": row.source,
-        "consent_source": changes.get("consent_source", ""),
-        "related_id": row.uid,
-        "result_digest": split.hex,
-        "policy_revision": revisions.active().number,
-    }
-    evidence = Step(event=Event.EVIDENCE, changes=changes, record=record)
-    move(entry, by, *((before, evidence) if before else (evidence,)), at=now)
-
-
-def waiting(entry: Elicitation, state: State, now: datetime) -> tuple[Evidence | None, EvidenceOutcome | None]:
-    """Judge the evidence that waits on ``entry`` again, as if it stood in ``state``.
-
-    The row that passes every check with ``completed``; else ``None`` with the outcome of the last one that does not;
-    ``(None, None)`` when nothing waits.
-    """
-    policy = revisions.active()
-    place = standing(entry)
-    destination = standing_destination(place, policy.document)
-    outcome: EvidenceOutcome | None = None
-    for row in Evidence.objects.filter(elicitation=entry, status__in=WAITING).order_by("pk"):
-        bound = row.subject_given or (destination is not None and destination.binding is Binding.ASSERTED)
-        outcome = rules.check(
-            rules.Evidence(
-                state=state,
-                mode=Mode(entry.mode),
-                delivery=Delivery(entry.delivery),
-                from_destination=True,  # judged when it came
-                subject=SubjectMatch.ABSENT_BOUND if bound else SubjectMatch.ABSENT,
-                result=_result_match(entry, [row.result_digest]),
-                # In a retry proof is sought: its arrival says nothing. Elsewhere it was in time when it came.
-                occurred_at=row.occurred_at or (None if state is State.RETRY_REQUIRED else row.received_at),
-                window_ends_at=entry.window_ends_at,
-                now=now,
-                withdrawn=withdrawn(place, policy.document) is not None,
-                page_missing=_page_missing(entry, destination),
-            )
-        )
-        if outcome is EvidenceOutcome.COMPLETED:
-            return row, outcome
-    return None, outcome
-
-
-def _page_missing(entry: Elicitation, destination: Destination | None) -> bool:
-    return destination is not None and destination.connect_page and entry.consent_source != "connect_page"
-
-
 def _from_destination(
     entry: Elicitation, caller: Service | Provider, destination: Destination | None, source: EvidenceSource
 ) -> bool:
@@ -308,22 +241,3 @@ def _subject_match(entry: Elicitation, claim: Claim, destination: Destination | 
     if destination is not None and destination.binding is Binding.ASSERTED:
         return SubjectMatch.ABSENT_BOUND
     return SubjectMatch.ABSENT
-
-
-def _result_match(entry: Elicitation, known: list[str]) -> ResultMatch:
-    if State(entry.state) is State.COMPLETE:
-        return ResultMatch.SAME if entry.result_digest in known else ResultMatch.OTHER
-    if not entry.result_exclusive:
-        return ResultMatch.NEW
-    others = Elicitation.objects.filter(provider=entry.provider, result_digest__in=known, result_exclusive=True)
-    return ResultMatch.REUSED if others.exists() else ResultMatch.NEW
-
-
-def result_digests(entry: Elicitation, result_ref: str) -> list[str]:
-    """The reference's digest under every live key; a reference is the provider's, whoever reports it."""
-    return digests.candidates(digests.RESULT, [entry.provider.slug if entry.provider else "", result_ref])
-
-
-def seal_purpose(entry: Elicitation) -> str:
-    """A stored reference opens for its own entry alone."""
-    return f"result:{entry.uid}"

@@ -13,9 +13,9 @@ from elicitation.models import Elicitation, Evidence, EvidenceStatus, Provider
 from elicitation.models.evidence import WAITING
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
-from elicitation.services import actors, clock, lookup, refusals
+from elicitation.services import actors, clock, lookup, proof, refusals
 from elicitation.services.actors import Actor
-from elicitation.services.evidence import Claim, Received, result_digests, trespass_of
+from elicitation.services.evidence import Claim, Received, trespass_of
 from elicitation.services.move import Step, TransitionRefused, about, expire_if_due, move, remark, settled
 
 
@@ -46,7 +46,7 @@ def reverse(provider: Provider, uid: UUID | None, claim: Claim) -> Received:
     signal. Evidence that was not used yet is used no more. Raises ``Contended``."""
 
     def judged(entry: Elicitation, by: Actor, now: datetime) -> str:
-        known = result_digests(entry, claim.result_ref)
+        known = proof.result_digests(entry, claim.result_ref)
         if State(entry.state) is not State.COMPLETE:
             return _unused(entry, by, known, now)
         if entry.result_digest not in known:

@@ -11,7 +11,7 @@ from uuid import UUID
 from elicitation.models import Elicitation, Service
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
-from elicitation.services import actors, clock, evidence, lookup, refusals
+from elicitation.services import actors, clock, lookup, proof, refusals
 from elicitation.services.actors import Actor
 from elicitation.services.lookup import RELATED, Person
 from elicitation.services.move import Refusal, Step, TransitionRefused, expire_if_due, move, settled
@@ -75,7 +75,7 @@ def retry(service: Service, uid: UUID, person: Person) -> Retried:
         entry, now = lookup.present(service, uid, person)
         if State(entry.state) is State.COMPLETE:
             return Retried(entry, RetryOutcome.COMPLETED, now)
-        row, outcome = evidence.waiting(entry, State(entry.state), now)
+        row, outcome = proof.waiting(entry, State(entry.state), now)
         found = RetryOutcome.COMPLETED if row is not None else outcome or RetryOutcome.NO_LOOKUP
         step = Step(
             event=Event.RETRY,
@@ -86,7 +86,7 @@ def retry(service: Service, uid: UUID, person: Person) -> Retried:
             if row is None:
                 move(entry, by, step, at=now)
             else:
-                evidence.use(entry, by, row, now, before=step)
+                proof.use(entry, by, row, now, before=step)
         except TransitionRefused as refusal:
             refusals.note(entry, by, "transition_refused", now)
             return refusal

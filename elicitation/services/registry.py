@@ -14,7 +14,7 @@ from elicitation.policy.decision import Mode
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.recheck import withdrawn
 from elicitation.policy.rules import Rule
-from elicitation.services import actors, evidence, lookup, refusals, revisions, sealing
+from elicitation.services import actors, lookup, proof, refusals, revisions, sealing
 from elicitation.services.lookup import Person, Unknown
 from elicitation.services.move import Refusal, Step, TransitionRefused, move, settled, standing
 from elicitation.services.questions import Operation, operation_digests
@@ -141,13 +141,13 @@ def _accept(entry: Elicitation, changes: dict[str, Any], record: dict[str, Any],
     record = {**record, "consent_source": "answer", "policy_revision": policy.number}
     accepted = Step(event=Event.ANSWER_ACCEPT, changes=changes, record=record)
     after = State.CONSENT_PENDING if State(entry.state) is State.ADMITTED else State(entry.state)
-    held, outcome = evidence.waiting(entry, after, now) if entry.held_evidence else (None, None)
+    held, outcome = proof.waiting(entry, after, now) if entry.held_evidence else (None, None)
     if held is None:
         move(entry, actors.client(), accepted, at=now)
         if outcome is not None:  # evidence waits, and does not pass
             refusals.note(entry, actors.client(), outcome, now)
     else:
-        evidence.use(entry, actors.client(), held, now, before=accepted)
+        proof.use(entry, actors.client(), held, now, before=accepted)
 
 
 class ConsumeOutcome(StrEnum):
@@ -190,5 +190,5 @@ def consume(service: Service, uid: UUID, person: Person, operation: Operation) -
 
 
 def _handed_over(entry: Elicitation, outcome: ConsumeOutcome) -> Consumed:
-    reference = sealing.unseal(entry.result_ref, evidence.seal_purpose(entry)) if entry.result_ref else None
+    reference = sealing.unseal(entry.result_ref, proof.seal_purpose(entry)) if entry.result_ref else None
     return Consumed(outcome, reference, entry.reversed_at is not None)
