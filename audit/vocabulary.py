@@ -139,6 +139,9 @@ REASON_CODES: Final = frozenset(
         "security",
         "other",
         "alone",
+        "refunded",
+        "duplicate",
+        "not_ours",
     }
 )
 ACTOR_KINDS: Final = frozenset({"client", "user", "service", "provider", "operator", "policy", "scheduler", "unknown"})

@@ -19,6 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 SECRETS: Final = ("DESK_SECRET_KEY", "DESK_DIGEST_KEYS", "DESK_SEAL_KEYS", "DESK_LEDGER_KEYS")
 PLAIN: Final = ("DESK_BASE_URL", "DESK_ALLOWED_HOSTS", "DESK_STATE_DIR", "DESK_LOG_LEVEL")
 KEY_BYTES: Final = 32
+SECRET_KEY_LENGTH: Final = 32
 _KEY_ID: Final = re.compile(r"[a-z0-9]{1,16}")
 
 Ring = dict[str, bytes]
@@ -48,6 +49,9 @@ def read_secret(name: str) -> str:
     value, file = os.environ.get(name, ""), os.environ.get(f"{name}_FILE", "")
     if value and file:
         raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; set one of them.")
+    for given, text in ((name, os.environ.get(name)), (f"{name}_FILE", os.environ.get(f"{name}_FILE"))):
+        if text is not None and not text.strip():
+            raise ImproperlyConfigured(f"{given} is set, and empty; leave it out or give it a value.")
     if value:
         return value.strip()
     path = Path(file) if file else state_dir() / "keys" / name.lower()
@@ -58,6 +62,14 @@ def read_secret(name: str) -> str:
     except (OSError, UnicodeDecodeError):
         origin = f"{name}_FILE" if file else name
         raise ImproperlyConfigured(f"The file of {origin} cannot be read.") from None
+
+
+def read_secret_key() -> str:
+    """Django's key: long enough that nobody guesses it. Raises ``ImproperlyConfigured``."""
+    key = read_secret("DESK_SECRET_KEY")
+    if key and len(key) < SECRET_KEY_LENGTH:
+        raise ImproperlyConfigured(f"DESK_SECRET_KEY has fewer than {SECRET_KEY_LENGTH} characters.")
+    return key
 
 
 def read_ring(name: str) -> Ring:
@@ -93,7 +105,8 @@ def make_absent_secrets() -> list[str]:
     folder = state_dir() / "keys"
     made = []
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        state_dir().mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
         for name in SECRETS:
             if not read_secret(name):
                 _write_new(folder / name.lower(), _FRESH[name]())

@@ -17,6 +17,7 @@ from config.logging import current_request
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 log: Final = logging.getLogger("config.request")
+QUIET: Final = frozenset({"healthz", "readyz"})
 
 
 class RequestLog:
@@ -36,7 +37,11 @@ class RequestLog:
         try:
             response = self.get_response(request)
             duration = round((time.perf_counter() - started) * 1000, 1)
-            log.info("request", extra={"status": response.status_code, "duration_ms": duration})
+            # Static files and probes answer to no route of ours, or to one that is asked all the time.
+            match = request.resolver_match
+            quiet = response.status_code < 400 and (match is None or match.route in QUIET)
+            level = logging.DEBUG if quiet else logging.INFO
+            log.log(level, "request", extra={"status": response.status_code, "duration_ms": duration})
             return response
         finally:
             current_request.set(None)

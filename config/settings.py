@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ environment.check_names()
 BASE_DIR = environment.ROOT
 STATE_DIR: Path = environment.state_dir()
 
-SECRET_KEY = environment.read_secret("DESK_SECRET_KEY")
+SECRET_KEY = environment.read_secret_key()
 DESK_DIGEST_KEYS = environment.read_ring("DESK_DIGEST_KEYS")
 DESK_SEAL_KEYS = environment.read_ring("DESK_SEAL_KEYS")
 DESK_LEDGER_KEYS = environment.read_ring("DESK_LEDGER_KEYS")
@@ -88,7 +89,9 @@ def _database() -> dict[str, Any]:
             "TEST": {"NAME": STATE_DIR / "test.sqlite3"},
         }
     try:
-        parsed: dict[str, Any] = environ.Env.db_url_config(url)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it would show the address, and the password in it
+            parsed: dict[str, Any] = environ.Env.db_url_config(url)
     except Exception:
         raise ImproperlyConfigured("DATABASE_URL is not a database address.") from None
     if parsed.get("ENGINE") != "django.db.backends.postgresql":

@@ -21,6 +21,7 @@ from config.environment import state_dir
 from config.processes import Child
 
 START_SECONDS: Final = 60.0
+BROKER_SECONDS: Final = 3
 TICK: Final = 0.05
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -37,6 +38,20 @@ def refuse_taken_port(host: str, port: int) -> None:
             f"{host} port {port} cannot be used ({problem.strerror}); choose another with --port or --host.",
             returncode=2,
         ) from None
+
+
+def refuse_dead_broker() -> None:
+    """Raises ``CommandError`` with one sentence when the broker that is configured does not answer."""
+    if not settings.CELERY_BROKER_URL:
+        return
+    from kombu import Connection  # loaded only where there is a broker: it takes a while
+
+    try:
+        with Connection(settings.CELERY_BROKER_URL, connect_timeout=BROKER_SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=BROKER_SECONDS)
+    except Exception as problem:
+        kind = type(problem).__name__
+        raise CommandError(f"The broker of CELERY_BROKER_URL does not answer ({kind}).", returncode=2) from None
 
 
 @contextmanager

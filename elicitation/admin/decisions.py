@@ -8,15 +8,16 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from audit.admin import ListedFilter, ReadOnlyAdmin
 from elicitation.admin import pasted, rules
-from elicitation.models import Decision
+from elicitation.models import Decision, Elicitation
 from elicitation.policy.decision import Outcome, Purpose
 from elicitation.policy.rules import CATALOGUE, Rule, entry
-from elicitation.templatetags.desk import foreign, utc, words
+from elicitation.templatetags.desk import elc, foreign, utc, words
 
 _OUTCOMES = {Outcome.ADMIT: "Admitted", Outcome.DENY: "Denied"}
 
@@ -49,7 +50,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     search_help_text = "The exact id of a decision (a UUID), as the service got it."
     nothing_yet = "Nothing has been decided yet."
     fieldsets = (
-        (None, {"fields": ("its_id", "when", "verdict", "findings_in_words", "revision")}),
+        (None, {"fields": ("its_id", "when", "verdict", "elicitation", "findings_in_words", "revision")}),
         ("Who asked", {"fields": ("service", "seen_client", "declared")}),
         ("What was asked", {"fields": ("purpose", "mode", "wire", "delivery", "id_class", "sizes")}),
         ("Where it leads", {"fields": ("where", "parameters")}),
@@ -72,6 +73,15 @@ class DecisionAdmin(ReadOnlyAdmin):
     @admin.display(description="id")
     def its_id(self, row: Decision) -> SafeString:
         return format_html("<code>{}</code>", row.uid)
+
+    @admin.display(description="elicitation")
+    def elicitation(self, row: Decision) -> SafeString | str:
+        found = Elicitation.objects.filter(decision=row).first()
+        if found is None:
+            return "none came of it"
+        spelled = elc(found.uid)
+        link = reverse("admin:elicitation_elicitation_change", args=[spelled])
+        return format_html('<a href="{}"><code>{}</code></a>', link, spelled)
 
     @admin.display(description="at")
     def when(self, row: Decision) -> SafeString | str:

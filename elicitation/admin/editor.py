@@ -99,8 +99,11 @@ class PurposeRow:
 
 @dataclass(frozen=True, slots=True)
 class DestinationForm:
+    """``title`` is the origin; ``detail`` tells apart those of the same origin."""
+
     number: int
     title: str
+    detail: str
     fields: list[Field]
     open: bool
 
@@ -108,7 +111,8 @@ class DestinationForm:
 @dataclass(slots=True)
 class Editor:
     """The page: ``typed`` over the draft as it is stored. ``refusal`` says why nothing was saved by somebody's fault
-    but the document's; ``theirs`` is then how what is typed differs from what was saved meanwhile."""
+    but the document's; ``theirs`` is then how what is typed differs from what was saved meanwhile.
+    ``added`` is the number of a destination that was just asked for."""
 
     draft: PolicyDraft
     stored: Document
@@ -117,6 +121,7 @@ class Editor:
     refusal: str = ""
     theirs: list[policy_words.Line] = field(default_factory=list)
     saved: bool = False
+    added: int | None = None
 
     @property
     def problem(self) -> Problem | None:
@@ -162,7 +167,9 @@ class Editor:
             # Open while there is work on it: wrong, new or changed.
             worked_on = any(each.error for each in fields) or assembled(self.typed, number) not in stored
             opened = worked_on or len(listed) == 1
-            yield DestinationForm(number, fields[0].value, fields, opened)
+            tenants = ", ".join(text for _, text in lines(fields[[*BLANK].index("tenants")].value))
+            detail = ", for ".join(part for part in (fields[at].value, tenants) if part)
+            yield DestinationForm(number, fields[0].value, detail, fields, opened)
 
     def _choosing(self, provider: Field, providers: tuple[tuple[str, str], ...]) -> Field:
         """Among the open providers, and the one that is typed, whatever became of it."""
@@ -241,7 +248,8 @@ def sent(draft: PolicyDraft, post: QueryDict, by: User) -> Editor:
     stored = parse(draft.document)
     typed = renumbered({name: [str(value) for value in values] for name, values in post.lists()}, _removed(post))
     if "add" in post:
-        return Editor(draft, stored, with_another(typed))
+        more = with_another(typed)
+        return Editor(draft, stored, more, added=numbers(more)[-1])
     if "remove" in post:
         return Editor(draft, stored, typed)
     editor = Editor(draft, stored, typed, judge(typed, stored))

@@ -1,4 +1,4 @@
-"""Elicitations: a list with exact search, the page of an entry in words, and cancel with a reason."""
+"""Elicitations: a list with exact search, the page of an entry in words, and what operators do to one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.admin import NewestFirst, ReadOnlyAdmin
-from elicitation.admin import cancelling, pasted
+from elicitation.admin import acting, pasted
+from elicitation.admin.acting import Verb
 from elicitation.admin.entry import page
 from elicitation.models import Elicitation, Service
 from elicitation.policy import identifiers
@@ -82,9 +83,12 @@ class ElicitationAdmin(ReadOnlyAdmin):
         return _Entries
 
     def get_urls(self) -> list[URLPattern]:
-        cancel = self.admin_site.admin_view(self.cancel_view)
+        act = self.admin_site.admin_view(self.act_view)
         return [
-            path("<str:object_id>/cancel/", cancel, name="elicitation_elicitation_cancel"),
+            *(
+                path(f"<str:object_id>/{verb}/", act, {"verb": verb}, name=f"elicitation_elicitation_{verb}")
+                for verb in Verb
+            ),
             *super().get_urls(),
         ]
 
@@ -116,54 +120,56 @@ class ElicitationAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         entry = self._find(request, object_id)
-        return self._answer(request, entry, "admin/desk/entry.html", can_cancel=self.has_cancel_permission(request))
+        return self._answer(request, entry, "admin/desk/entry.html")
 
-    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Shows the present state and asks for a reason (GET), then ends the entry through the registry (POST)."""
+    def act_view(self, request: HttpRequest, object_id: str, verb: Verb) -> HttpResponse:
+        """Shows the present state and asks for what is needed (GET), then acts through the registry (POST)."""
         entry = self._find(request, object_id)
         if not self.has_cancel_permission(request):
             raise PermissionDenied
         if request.method != "POST":
-            seen = state_at(entry, clock.now())
-            return self._ask(request, entry, cancelling.CancelForm(initial={"seen": seen}))
-        form = cancelling.CancelForm(request.POST)
+            return self._ask(request, entry, verb)
+        form = acting.form(verb, request.POST)
         if not form.is_valid():
-            return self._ask(request, entry, form)
+            return self._ask(request, entry, verb, form)
         assert request.user.pk is not None
         try:
-            cancelling.cancel(entry, request.user.pk, form)
-        except cancelling.NotCancelled as refusal:
-            return self._refuse(request, object_id, str(refusal))
-        messages.success(request, f"Cancelled {elc(entry.uid)}; the ledger has the reason.")
+            done = acting.act(verb, entry, request.user.pk, form)
+        except acting.NotDone as refusal:
+            return self._ask(
+                request, self._find(request, object_id), verb, refusal=f"{refusal} Nothing was changed by you."
+            )
+        messages.add_message(request, messages.SUCCESS if done.good else messages.WARNING, done.told)
         return HttpResponseRedirect(address(entry))
-
-    def _refuse(self, request: HttpRequest, object_id: str, why: str) -> HttpResponse:
-        entry = self._find(request, object_id)
-        form = cancelling.CancelForm(initial={"seen": state_at(entry, clock.now())})
-        return self._ask(request, entry, form, refusal=f"{why} Nothing was changed by you.")
 
     def _ask(
         self,
         request: HttpRequest,
         entry: Elicitation,
-        form: cancelling.CancelForm,
+        verb: Verb,
+        form: acting.SeenForm | None = None,
         refusal: str = "",
     ) -> HttpResponse:
+        shown = form or acting.form(verb, initial={"seen": state_at(entry, clock.now())})
+        more = {"form": shown, "refusal": refusal, "verb": verb, "words": acting.WORDS[verb]}
         status = HTTP_CONFLICT if refusal else HTTP_OK
-        return self._answer(request, entry, "admin/desk/cancel.html", status, form=form, refusal=refusal)
+        return self._answer(request, entry, "admin/desk/act.html", status, **more)
 
     def _answer(
         self, request: HttpRequest, entry: Elicitation, template: str, status: int = HTTP_OK, **more: Any
     ) -> HttpResponse:
+        shown = page(entry, clock.now())
+        offers = acting.offers(entry, shown.state) if self.has_cancel_permission(request) else []
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": elc(entry.uid),
-            "page": page(entry, clock.now()),
+            "page": shown,
             "entry_url": address(entry),
-            "cancel_url": address(entry, "cancel"),
+            "offers": [(offer, address(entry, offer.verb)) for offer in offers],
             **more,
         }
+        context["offered"] = context.get("verb") in [offer.verb for offer in offers]
         return TemplateResponse(request, template, context, status=status)
 
     def _find(self, request: HttpRequest, object_id: str) -> Elicitation:

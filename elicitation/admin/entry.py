@@ -11,9 +11,10 @@ from django.contrib.contenttypes.models import ContentType
 
 from elicitation.models import Elicitation, Evidence
 from elicitation.policy.decision import Mode
-from elicitation.policy.lifecycle import EXPLANATIONS, State
+from elicitation.policy.lifecycle import State
+from elicitation.services.explaining import explain
 from elicitation.services.move import overdue, state_at
-from elicitation.services.recovery import CancelReason
+from elicitation.services.operators import CancelReason
 from elicitation.services.registry import PROBABLY_NOT_SHOWN_MS
 from elicitation.services.timeline import REASONS, TimelineLine, timeline, took
 
@@ -75,12 +76,13 @@ class Page:
 
 def page(entry: Elicitation, now: datetime) -> Page:
     state = state_at(entry, now)
+    words = explain(entry, state)
     return Page(
         entry=entry,
         now=now,
         state=state,
-        explanation=EXPLANATIONS[state].explanation,
-        next_step=next_step(entry, state),
+        explanation=words.explanation,
+        next_step=words.next_step,
         ended=_ended(entry),
         left=entry.deadline - now if entry.deadline and not state.terminal else None,
         unswept=overdue(entry, now),
@@ -90,13 +92,6 @@ def page(entry: Elicitation, now: datetime) -> Page:
         evidence=list(Evidence.objects.filter(elicitation=entry).select_related("provider").order_by("pk")),
         notes=list(notes_on(entry)),
     )
-
-
-def next_step(entry: Elicitation, state: State) -> str:
-    """The one thing for an operator to do. Late evidence comes first: the state alone knows nothing of it."""
-    if entry.late_evidence:
-        return "Money may have moved: compare with the provider's own record and settle it with the service's owner."
-    return EXPLANATIONS[state].next_step
 
 
 def notes_on(entry: Elicitation) -> list[LogEntry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from django.utils.safestring import SafeString
@@ -36,6 +36,13 @@ _CLASSES: Final[dict[IdClass, str]] = {
     IdClass.PERSONAL: "a person's address or number",
     IdClass.TOKEN: "shaped like a token",
     IdClass.MISSING: "empty",
+}
+
+#: Each box's button, and what to do when it is pressed over an empty box.
+_NEEDED: Final = {
+    "url": ("Try the link", "Fill in the URL, and above it the tenant and the service that would send it."),
+    "schema": ("Try the form", "Fill in the schema, as the service would send it; {} is the least."),
+    "id": ("Try the id", "Fill in the id, as the service would send it."),
 }
 
 
@@ -84,16 +91,20 @@ def boxes(typed: Mapping[str, list[str]], document: Document | None, revision: i
         for name, values in typed.items()
         if name.startswith("try.") and values
     }
+    pressed = (typed.get("try") or [""])[-1]
     return Boxes(
-        url=_box(plain, "url", document, lambda to: _url(plain, to, revision)),
-        form=_box(plain, "schema", document, lambda to: _form(plain, to, revision)),
-        id=_box(plain, "id", document, lambda to: _id(plain["id"].strip(), to)),
+        url=_box(plain, "url", pressed, document, lambda to: _url(plain, to, revision)),
+        form=_box(plain, "schema", pressed, document, lambda to: _form(plain, to, revision)),
+        id=_box(plain, "id", pressed, document, lambda to: _id(plain["id"].strip(), to)),
     )
 
 
-def _box(plain: Mapping[str, str], name: str, document: Document | None, judge: Callable[[Document], Verdict]) -> Box:
+def _box(
+    plain: Mapping[str, str], name: str, pressed: str, document: Document | None, judge: Callable[[Document], Verdict]
+) -> Box:
     if not plain.get(name, "").strip():
-        return Box(plain)
+        button, needed = _NEEDED[name]
+        return Box(plain, problem=needed if pressed == button else "")
     if document is None:
         return Box(plain, problem="The policy as it is typed is not valid, so nothing can be judged by it yet.")
     try:
@@ -106,7 +117,12 @@ def _url(plain: Mapping[str, str], document: Document, revision: int) -> Verdict
     tenant = plain.get("tenant", "").strip()
     request = {"mode": "url", "message": _MESSAGE, "url": plain["url"].strip()}
     purpose = _purpose(plain.get("url_purpose", ""), Purpose.PAYMENT)
-    return _verdict(_decided(plain, request, purpose, tenant, document, revision))
+    verdict = _verdict(_decided(plain, request, purpose, tenant, document, revision))
+    blank = " and ".join(label for label in ("Tenant", "Service") if not plain.get(label.lower(), "").strip())
+    if not blank:
+        return verdict
+    left = f"{blank} {'is' if ' ' not in blank else 'are'} left blank, and a destination admits only those it names."
+    return replace(verdict, said=left)
 
 
 def _form(plain: Mapping[str, str], document: Document, revision: int) -> Verdict:

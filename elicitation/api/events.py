@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from elicitation.api import replies, shapes
+from elicitation.api import examples, replies, shapes
 from elicitation.api.body import decode
 from elicitation.api.calls import (
     ServiceView,
@@ -51,6 +51,7 @@ class ReportAnswer(ServiceView):
         "answer",
         "The client's answer; its content stays with the service",
         body=shapes.Answer,
+        example=examples.ANSWER,
         reply=replies.EntryReply,
         refusals=(*COMMON, 404, 409, 422),
     )
@@ -148,6 +149,7 @@ class Consume(ServiceView):
         "consume",
         "Hand the result to the operation that waits, once",
         body=shapes.Consumption,
+        example=examples.CONSUMPTION,
         reply=replies.ConsumeReply,
         refusals=COMMON,
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
 from elicitation.api import replies, shapes
 
@@ -93,6 +93,7 @@ def described(
     statuses: tuple[int, ...] = (200,),
     refusals: tuple[int, ...] = (),
     parameters: tuple[OpenApiParameter, ...] = (),
+    example: dict[str, Any] | None = None,
 ) -> Callable[[Any], Any]:
     """Describes a view's method by the structs that it decodes and encodes, and the statuses of its refusals."""
     answers: dict[Any, Any] = {
@@ -111,6 +112,7 @@ def described(
         request={"application/json": _named(body)} if body else None,
         responses=answers,
         parameters=list(parameters),
+        examples=[OpenApiExample("As it can be sent", value=example, request_only=True)] if example else None,
     )
 
 

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from elicitation.models import Elicitation
 from elicitation.policy import identifiers
-from elicitation.policy.lifecycle import EXPLANATIONS, State
+from elicitation.policy.lifecycle import State
 from elicitation.services.asking_again import maybe_visited
+from elicitation.services.explaining import explain
 from elicitation.services.move import state_at
 from elicitation.services.questions import Admitted
 
@@ -100,6 +101,11 @@ class RulesReply(Reply, frozen=True, kw_only=True):
 
 
 class OutcomeReply(Reply, frozen=True, kw_only=True):
+    """``outcome`` of lost and cancel: ``moved``, ``repeated``. Of retry: ``completed``, ``no_lookup``, or the outcome
+    of the check that held evidence does not pass. Of completion: ``completed``, ``held``, ``unbound_held``,
+    ``policy_withdrawn_held``, ``duplicate_ignored``, ``unknown_ignored``, ``wrong_provider_denied``,
+    ``wrong_user_denied``, ``conflict_denied``, ``result_reused_denied``, ``expired_denied``, ``not_pending_denied``."""
+
     outcome: str
     state: State | None
     explanation: str
@@ -109,6 +115,10 @@ class OutcomeReply(Reply, frozen=True, kw_only=True):
 
 
 class ConsumeReply(Reply, frozen=True, kw_only=True):
+    """``applied`` the first time, ``already_applied`` with the same reference each time after, ``not_complete`` while
+    there is no result, ``conflict`` for another operation, ``unknown`` for whoever may not know the entry. A form has
+    no reference. ``reversed``: the provider took the work back."""
+
     outcome: str
     result_ref: str | None
     reversed: bool
@@ -148,7 +158,7 @@ def shown_id(entry: Elicitation) -> str:
 
 def entry_reply(entry: Elicitation, now: datetime, outcome: str | None = None) -> EntryReply:
     state = state_at(entry, now)
-    words = EXPLANATIONS[state]
+    words = explain(entry, state)
     return EntryReply(
         id=shown_id(entry),
         wire_id=entry.wire_id,
@@ -171,7 +181,7 @@ def entry_reply(entry: Elicitation, now: datetime, outcome: str | None = None) -
         expires_at=_expires_at(entry, state),
         attempts=entry.attempts,
         resumable=state in (State.CANCELLED, State.EXPIRED) and not entry.late_evidence,
-        evidence_waiting=entry.late_evidence,
+        evidence_waiting=entry.late_evidence or entry.held_evidence,
         maybe_visited=maybe_visited(entry),
         cancelled_by=entry.cancelled_by or None,
         predecessor=shown_id(entry.predecessor) if entry.predecessor else None,
@@ -184,7 +194,7 @@ def entry_reply(entry: Elicitation, now: datetime, outcome: str | None = None) -
 def admission_reply(admitted: Admitted, error: dict[str, Any] | None) -> AdmissionReply:
     entry = admitted.entry
     state = state_at(entry, admitted.now)
-    words = EXPLANATIONS[state]
+    words = explain(entry, state)
     return AdmissionReply(
         id=shown_id(entry),
         wire_id=entry.wire_id,
@@ -215,13 +225,13 @@ def outcome_reply(
             next_step="Check the id and the key that is used.",
         )
     state = state_at(entry, now)
-    words = EXPLANATIONS[state]
+    words = explain(entry, state)
     return OutcomeReply(
         outcome=outcome,
         state=state,
         explanation=words.explanation,
         next_step=words.next_step,
-        evidence_waiting=entry.late_evidence,
+        evidence_waiting=entry.late_evidence or entry.held_evidence,
         retry_after_seconds=retry_after_seconds,
     )
 

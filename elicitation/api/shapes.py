@@ -37,6 +37,10 @@ class Client(Strict, frozen=True, kw_only=True):
 
 
 class Operation(Strict, frozen=True, kw_only=True):
+    """The call that waits: JSON-RPC method (``tools/call``), its target (the tool's name), and the digest of its
+    arguments: ``sha256:`` and the hex SHA-256 of their RFC 8785 canonical JSON. ``question`` tells several questions of
+    one call apart; ``key`` marks a deliberate repeat; ``request_id`` is recorded and identifies nothing."""
+
     method: Name
     target: Name
     arguments_digest: Digest
@@ -46,6 +50,9 @@ class Operation(Strict, frozen=True, kw_only=True):
 
 
 class Admission(Strict, frozen=True, kw_only=True):
+    """One question. ``request`` holds the ``params`` of ``elicitation/create``; the mode may be left out, and the
+    purpose chooses it. ``client.capabilities`` are the client's, as it declared them for this request."""
+
     wire: Wire
     delivery: Delivery
     client: Client
@@ -76,6 +83,9 @@ class ProgressReport(Strict, frozen=True, kw_only=True):
 
 
 class Answer(Strict, frozen=True, kw_only=True):
+    """The client's answer. ``content`` says whether content came along (``present``, ``absent``, or ``dropped`` where
+    none may), never what it was. ``latency_ms`` is the time from delivery to answer."""
+
     subject: Subject
     action: Action
     content: Content
@@ -83,6 +93,8 @@ class Answer(Strict, frozen=True, kw_only=True):
 
 
 class Completion(Strict, frozen=True, kw_only=True):
+    """Evidence by the service itself. ``occurred_at`` is when the work was done."""
+
     subject: Subject
     result_ref: Reference
     occurred_at: Moment | None = None
@@ -100,7 +112,8 @@ class EventType(Struct, frozen=True):
 
 
 class EventData(Struct, frozen=True, kw_only=True):
-    """A provider's own data may say more than we read."""
+    """A provider's own data may say more than is read here. ``elicitation_id`` is the desk's id; ``occurred_at`` is
+    when the work was done (without it, arrival counts); ``subject`` is the person who did it."""
 
     elicitation_id: Id
     result_ref: Reference | None = None

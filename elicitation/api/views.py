@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from elicitation.api import replies, shapes
+from elicitation.api import examples, replies, shapes
 from elicitation.api.body import decode
 from elicitation.api.calls import ServiceView, known_id, operation
 from elicitation.api.openapi import described
@@ -37,6 +37,7 @@ class Elicitations(ServiceView):
         "admit",
         "Decide a question and register it",
         body=shapes.Admission,
+        example=examples.ADMISSION,
         reply=replies.AdmissionReply,
         statuses=(200, 201),
         refusals=(400, 401, 403, 413, 415, 503, 409, 422, 429),

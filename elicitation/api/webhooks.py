@@ -6,10 +6,11 @@ from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from elicitation.api import shapes
+from elicitation.api import examples, shapes
 from elicitation.api.body import parse, read
 from elicitation.api.calls import TellingAfterwards, check_moment, check_reference, person
 from elicitation.api.openapi import described
@@ -39,6 +40,18 @@ class ProviderEvents(APIView):
         "provider_event",
         "A provider's signed event",
         body=shapes.ProviderEvent,
+        example=examples.PROVIDER_EVENT,
+        parameters=tuple(
+            OpenApiParameter(name, str, OpenApiParameter.HEADER, required=True, description=what)
+            for name, what in (
+                ("webhook-id", "The delivery's id, the same when it is sent again."),
+                ("webhook-timestamp", "Unix seconds; five minutes' tolerance."),
+                (
+                    "webhook-signature",
+                    "`v1,` and the base64 HMAC-SHA256 over id, timestamp and body.",
+                ),
+            )
+        ),
         statuses=(204,),
         refusals=(400, 401, 413, 503),
     )

@@ -45,6 +45,14 @@ class Row:
     rounds: int
 
 
+def readable(seconds: float) -> str:
+    """A time with two decimals, in the unit that suits its size."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size / 10:
+            return f"{seconds / size:.2f} {unit}"
+    return f"{seconds * 1e6:.2f} µs"
+
+
 #: A bench sets up what its comparisons share, and clears it away.
 Bench = Callable[[], AbstractContextManager[Sequence[Comparison]]]
 
@@ -59,8 +67,8 @@ def measure(name: str, bench: Bench, rounds: int) -> Iterator[Row | str]:
                 peers[each.figure].append(each.peer_seconds())
                 ours[each.figure].append(each.measure())
                 yield (
-                    f"{name}, round {number} of {rounds}: {each.figure} {ours[each.figure][-1]:.2f} s, "
-                    f"{each.beside} {peers[each.figure][-1]:.2f} s"
+                    f"{name}, round {number} of {rounds}: {each.figure} {readable(ours[each.figure][-1])}, "
+                    f"{each.beside} {readable(peers[each.figure][-1])}"
                 )
         for each in comparisons:
             seconds, peer = median(ours[each.figure]), median(peers[each.figure])

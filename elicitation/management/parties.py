@@ -39,7 +39,7 @@ def provider_named(tenant: str, slug: str, *, may_open: bool) -> Provider:
 
 def _opened(make: Callable[[], T], what: str, may_open: bool) -> T:
     if not may_open:
-        raise CommandError(f"There is no such {what}; add --open to open it.", returncode=2)
+        raise CommandError(f"There is no such {what}; `create` with --open opens it.", returncode=2)
     try:
         return make()
     except NotOpened as problem:

@@ -43,7 +43,7 @@ def drill_lines(drilled: Drilled) -> list[str]:
 
 
 def touched_lines(touched: Sequence[Touched]) -> list[str]:
-    lines = [f"{len(touched)} pending entries would no longer be admitted."]
+    lines = [f"Pending entries that would no longer be admitted: {len(touched)}."]
     lines += [f"  {identifiers.mint_text(each.entry.uid.bytes)}: {each.rule}" for each in touched[:SHOWN]]
     return lines + (["  ..."] if len(touched) > SHOWN else [])
 

@@ -91,6 +91,7 @@ class Elicitation(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["deadline"], condition=_LIVE, name="elicitation_due"),  # the expire sweep
             models.Index(fields=["id"], condition=Q(late_evidence=True), name="elicitation_late"),  # waits for people
+            models.Index(fields=["id"], condition=Q(held_evidence=True), name="elicitation_held"),  # waits, too
             models.Index(
                 fields=["service", "completed_at"],
                 condition=Q(state=State.COMPLETE.value, feed_index__isnull=True),

@@ -18,6 +18,7 @@ class EvidenceStatus(models.TextChoices):
     LATE = "late", "late"
     CONFLICT = "conflict", "contradicts the recorded result"
     REVERSED = "reversed", "taken back by the provider"
+    CLOSED = "closed", "settled by an operator"
     USED = "used", "completed the elicitation"
 
 

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from elicitation.policy import capability, traits, urls
-from elicitation.policy.canonical import CanonicalError, TooDeep, TooLarge, size
 from elicitation.policy.codes import Rule
 from elicitation.policy.decision import Ask, Decision, Delivery, IdClass, Mode, Outcome, Wire
 from elicitation.policy.destinations import Destination
 from elicitation.policy.document import Document
-from elicitation.policy.fields import in_order
 from elicitation.policy.forms import check_schema
 from elicitation.policy.identifiers import REFUSED_BY, classify
+from elicitation.policy.members import asked_mode, check_members, unreadable_by
 from elicitation.policy.place import REQUEST, ROOT, Findings, Place
 from elicitation.policy.routing import REASONS, route
-from elicitation.policy.rules import entry
-from elicitation.policy.texts import check_text, hidden_characters
 from elicitation.policy.traits import Traits
 
-_COMMON: Final = frozenset({"mode", "message", "_meta"})
-#: The members of a request in each mode; ``task`` exists on 2025-11-25 only.
-_MEMBERS: Final[dict[Mode, frozenset[str]]] = {
-    Mode.FORM: _COMMON | {"requestedSchema"},
-    Mode.URL: _COMMON | {"url", "elicitationId"},
-}
-#: The members on 2025-11-25, which has tasks, and on the later revision; without a mode, those of both modes.
-_ALLOWED: Final[dict[tuple[Wire, Mode | None], frozenset[str]]] = {
-    (wire, mode): members | ({"task"} if wire is Wire.V2025_11_25 else set())
-    for wire in Wire
-    for mode, members in (*_MEMBERS.items(), (None, frozenset().union(*_MEMBERS.values())))
-}
-_MODES: Final = {str(mode): mode for mode in Mode}
+_NOT_LOOKED_AT: Final = urls.Inspected()
 _DECLARATION: Final = ROOT.key("client").key("capabilities").key("elicitation")
 
 
@@ -78,24 +62,24 @@ def judge(ask: Ask, document: Document, revision: int, setting: Setting) -> Ruli
     findings = Findings()
     declared = capability.read(ask.capabilities)
     _wire(ask, document, findings)
-    unreadable = _unreadable(ask.request, document)
-    asked = _asked_mode(ask.request) if unreadable is None else None
+    unreadable = unreadable_by(ask.request, document)
+    asked = asked_mode(ask.request) if unreadable is None else None
     mode, contradiction = route(ask.purpose, asked, document)
     problem = declared.problem(mode)
     if problem is not None:
         findings.add(problem, _DECLARATION)
     if unreadable is not None:
         findings.add(unreadable, setting.place)
-    found = urls.Inspected()
+    found, url = _NOT_LOOKED_AT, None
     id_class, wire_id = IdClass.MISSING, None
     if unreadable is None:
-        _shape(ask, mode, setting.place, document, findings)
+        check_members(ask, mode, setting.place, document, findings)
         if contradiction is not None:
             _misroute(contradiction, setting.place, findings)
         if mode is Mode.FORM:
             _form(ask, setting.place, document, findings)
         elif mode is Mode.URL:
-            found = _url(ask, setting, document, findings)
+            found, url = _url(ask, setting, document, findings)
             id_class, wire_id = _identifier(ask, setting, document, findings)
     if ask.delivery is Delivery.URL_REQUIRED and mode is Mode.FORM:
         findings.add(Rule.DELIVERY_NEEDS_URL, ROOT.key("delivery"))
@@ -108,7 +92,7 @@ def judge(ask: Ask, document: Document, revision: int, setting: Setting) -> Ruli
         mode=mode,
         wire_id=wire_id if admitted else None,
         id_class=id_class,
-        request=_sent(ask, mode, found, wire_id, setting) if admitted and mode is not None else None,
+        request=_sent(ask, mode, url, wire_id) if admitted and mode is not None else None,
         destination=found.destination,
         path_index=found.path_index,
         window_seconds=window,
@@ -124,9 +108,8 @@ def _decision(
     document: Document,
     revision: int,
 ) -> Decision:
-    denied = any(entry(finding.rule).denies for finding in findings.items)
     return Decision(
-        outcome=Outcome.DENY if denied else Outcome.ADMIT,
+        outcome=Outcome.DENY if findings.denied else Outcome.ADMIT,
         requested_mode=mode,
         negotiated=mode is not None and declared.negotiated(mode),
         reason=REASONS[ask.purpose],
@@ -144,59 +127,6 @@ def _wire(ask: Ask, document: Document, findings: Findings) -> None:
         findings.add(Rule.DELIVERY_NOT_IN_WIRE, ROOT.key("delivery"))
 
 
-def _unreadable(request: object, document: Document) -> Rule | None:
-    """Why the request is not looked at: no JSON, or beyond the policy's depth or size. The walk does not recurse."""
-    if not isinstance(request, Mapping):
-        return Rule.REQUEST_MALFORMED
-    # The request and its schema stand above the form's own depth.
-    try:
-        bytes_ = size(request, document.forms.max_depth + 2, document.forms.max_bytes)
-    except TooDeep:
-        return Rule.REQUEST_TOO_DEEP
-    except TooLarge:
-        return Rule.REQUEST_TOO_LARGE
-    except CanonicalError:
-        return Rule.REQUEST_MALFORMED
-    # A URL has its own length, beside the form's bytes.
-    too_large = bytes_ > document.forms.max_bytes + document.urls.max_length
-    return Rule.REQUEST_TOO_LARGE if too_large else None
-
-
-def _asked_mode(request: Mapping[str, object]) -> Mode | None:
-    """The mode as the caller spelled it; a wrong spelling is found by :func:`_shape` and routed by purpose."""
-    mode = request.get("mode")
-    return _MODES.get(mode) if isinstance(mode, str) else None
-
-
-def _shape(ask: Ask, mode: Mode | None, place: Place, document: Document, findings: Findings) -> None:
-    """Mode, message and members (2025-11-25 and 2026-07-28, client/elicitation; R10, R11, R15)."""
-    request = ask.request
-    if "mode" in request and _asked_mode(request) is None:
-        findings.add(Rule.REQUEST_MODE_MALFORMED, place.key("mode"))
-    members = _ALLOWED[ask.wire, mode]
-    for name, ordinal in in_order(request):
-        if name not in members:
-            known = name in _MEMBERS[Mode.FORM] | _MEMBERS[Mode.URL]
-            findings.add(Rule.REQUEST_MEMBER_UNKNOWN, place.key(name) if known else place.name(name, ordinal))
-        elif name in ("_meta", "task") and not isinstance(request[name], Mapping):
-            findings.add(Rule.REQUEST_MALFORMED, place.key(name))
-    _message(request.get("message"), mode, place.key("message"), document, findings)
-
-
-def _message(message: object, mode: Mode | None, place: Place, document: Document, findings: Findings) -> None:
-    """In url mode the message may name the secret: asking for a key on the next page is the right thing to do."""
-    if not isinstance(message, str) or not message.strip():
-        findings.add(Rule.REQUEST_MESSAGE_MISSING, place)
-        return
-    if len(message) > document.forms.max_message:
-        findings.add(Rule.REQUEST_MESSAGE_TOO_LONG, place)
-    if mode is Mode.URL:
-        if hidden_characters(message):
-            findings.add(Rule.TEXT_HIDDEN_CHARACTERS, place)
-    else:
-        check_text(message, place, Rule.FORM_CREDENTIAL_MESSAGE, document, findings)
-
-
 def _misroute(rule: Rule, place: Place, findings: Findings) -> None:
     unserved = rule is Rule.ROUTE_PURPOSE_NOT_SERVED
     findings.add(rule, ROOT.key("purpose") if unserved else place.key("mode"))
@@ -210,7 +140,8 @@ def _form(ask: Ask, place: Place, document: Document, findings: Findings) -> Non
     check_schema(ask.request["requestedSchema"], here, ask.wire, document, findings)
 
 
-def _url(ask: Ask, setting: Setting, document: Document, findings: Findings) -> urls.Inspected:
+def _url(ask: Ask, setting: Setting, document: Document, findings: Findings) -> tuple[urls.Inspected, str | None]:
+    """What was found about the URL, and the URL as it is to be sent."""
     here = setting.place.key("url")
     shown = ask.request.get("elicitationId") if setting.own_ids else None
     caller = urls.Caller(ask.tenant, ask.service, shown if isinstance(shown, str) else None)
@@ -222,7 +153,7 @@ def _url(ask: Ask, setting: Setting, document: Document, findings: Findings) -> 
     written = found.url if setting.own_ids else found.with_id(ask.elicitation_id)
     if written is not None and len(written) > document.urls.max_length:
         findings.add(Rule.URL_TOO_LONG, here)
-    return found
+    return found, written
 
 
 def _identifier(ask: Ask, setting: Setting, document: Document, findings: Findings) -> tuple[IdClass, str | None]:
@@ -262,12 +193,12 @@ def _window(ask: Ask, document: Document, findings: Findings) -> int:
     return asked
 
 
-def _sent(ask: Ask, mode: Mode, found: urls.Inspected, wire_id: str | None, setting: Setting) -> dict[str, object]:
+def _sent(ask: Ask, mode: Mode, url: str | None, wire_id: str | None) -> dict[str, object]:
     """The params as they go out: the mode spelled out, the URL normalised, the id in its places."""
     sent: dict[str, object] = {**ask.request, "mode": str(mode)}
     if mode is Mode.FORM:
         return sent
-    sent["url"] = found.url if setting.own_ids else found.with_id(ask.elicitation_id)
+    sent["url"] = url
     if ask.wire is Wire.V2025_11_25:
         sent["elicitationId"] = wire_id or ask.elicitation_id
     return sent

@@ -20,7 +20,8 @@ _DENY: Final[dict[str, str]] = {
         one time code, sms code, otp, totp, mfa code, two factor code, 2fa, pin, card pin, pin code, pincode, cvv, cvc,
         card number, number on … card, number of your … card, back of … card, card verification, card security,
         social security number, ssn, seed phrase, recovery phrase, secret phrase, recovery code, recovery key,
-        backup code, mnemonic phrase, wallet seed, session cookie
+        backup code, mnemonic, mnemonic phrase, wallet seed, session cookie, bearer, iban, bank account number,
+        credit card number, debit card number, payment card number, card details
     """,
     "Spanish": """
         contraseña, clave* de acceso, clave* secreta*, clave* privada*, clave* … api, llave privada, llave secreta,
@@ -88,8 +89,8 @@ _DENY: Final[dict[str, str]] = {
         ключ* доступу, облікові дані
     """,
     "Greek": """
-        κωδικ* … πρόσβασης, συνθηματικ*, αριθμ* … κάρτας, κωδικ* ασφαλείας, κωδικ* επαλήθευσης, κλειδί api,
-        μυστικό κλειδί, ιδιωτικό κλειδί, διαπιστευτήρια
+        κωδικός, κωδικό, κωδικού, κωδικοί, κωδικούς, κωδικών, κωδικ* … πρόσβασης, συνθηματικ*, αριθμ* … κάρτας,
+        κωδικ* ασφαλείας, κωδικ* επαλήθευσης, κλειδί api, μυστικό κλειδί, ιδιωτικό κλειδί, διαπιστευτήρια
     """,
     "Chinese": """
         密码, 密碼, 口令, 密钥, 密鑰, 私钥, 私鑰, 助记词, 助記詞, 卡号, 卡號, 验证码, 驗證碼, 安全码, 安全碼,
@@ -145,7 +146,15 @@ _ALLOW: Final[dict[str, str]] = {
         token count, token limit, token budget, token usage, token length, tokens per, number of tokens,
         count of tokens, how many tokens, token ring, keyboard layout, primary key, foreign key, shipping pin code,
         postal pin code, delivery pin code, area pin code, pin to, pin up, pin this, pin the, map pin, drop pin,
+        mnemonic device*, name of the bearer, name of bearer, bearer name, bearer of, ring bearer*, pall bearer*,
+        standard bearer*, cost bearer*, risk bearer*, bearer bond*, bearer share*,
         secret santa, secret shopper, passwordless, password less, credentialing
+    """,
+    "Codes of Greek places and things": """
+        ταχυδρομικ* κωδικ*, κωδικ* … χώρας, κωδικ* … περιοχής, κωδικ* … πόλης, κωδικ* … προϊόντ*, κωδικ* … είδους,
+        κωδικ* … έκπτωσης, κωδικ* … προσφοράς, κωδικ* … κράτησης, κωδικ* … παραγγελίας, κωδικ* … πελάτη,
+        κωδικ* … νομίσματος, κωδικ* … γλώσσας, κωδικ* … πτήσης, κωδικ* … μαθήματος, κωδικ* … δωροκάρτας,
+        κωδικ* όνομα, πηγαί* κωδικ*
     """,
     "Cards that pay nothing": """
         tarjeta de embarque, tarjeta de visita, cartão de visita, cartão de embarque, carte d'embarquement,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -25,7 +25,13 @@ _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _SPLIT: Final = re.compile(r"https://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"fragment|path:(?:0|[1-9][0-9]?)|parameter:[A-Za-z0-9_.-]{1,64}")
 _PATH: Final = re.compile(r"/(?:[A-Za-z0-9._~!$&()*+,;=:@-]|/(?!/))*")
+#: A step that leads nowhere or up, also to a server that drops ``;`` and what follows it in a segment.
+STEPS: Final = re.compile(r"/(?:\.{0,2}(?:;|%3[bB])|\.{1,2}(?:/|\Z)|/)")
 _PARAMETER: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+#: Written alike in the policy's pattern language and in Python's.
+_ONE_CLASS: Final = re.compile(
+    r"\^\[(?:[A-Za-z0-9!]-[A-Za-z0-9~]|[A-Za-z0-9_.])+-?\](?:\+|\{[0-9]{1,3}(?:,[0-9]{1,3})?\})\$"
+)
 _SLUG: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -79,6 +85,14 @@ class Destination:
         """The name of the opaque parameter, if there is one."""
         return next((place[10:] for place in self.opaque if place.startswith("parameter:")), None)
 
+    @cached_property
+    def _fitting(self) -> Mapping[str, Callable[[str], object]]:
+        return {name: _search(pattern) for name, pattern in self.parameters.items() if pattern != BOUND}
+
+    def fits(self, name: str, value: str) -> bool:
+        """Whether a value fits the pattern of a listed parameter that is not bound."""
+        return bool(self._fitting[name](value))
+
     @property
     def opaque_fragment(self) -> bool:
         return "fragment" in self.opaque
@@ -110,6 +124,11 @@ class Destination:
             "reuse_results": self.reuse_results,
             "usual_seconds": self.usual_seconds,
         }
+
+
+def _search(pattern: str) -> Callable[[str], object]:
+    """The search for a pattern. One class with a count, as most are, has nothing to go back to in any engine."""
+    return re.compile(pattern[1:-1]).fullmatch if _ONE_CLASS.fullmatch(pattern) else compile_pattern(pattern).search
 
 
 def normal_origin(raw: str) -> str | None:
@@ -210,7 +229,7 @@ def _paths(section: Section) -> tuple[str, ...]:
     if not paths:
         raise DocumentError(at, "must not be empty; the path / admits every path")
     for index, path in enumerate(paths):
-        if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split("/")):
+        if not _PATH.fullmatch(path) or STEPS.search(path):
             raise DocumentError(f"{at}/{index}", "must be a plain path that begins with a slash")
     return paths
 

@@ -89,10 +89,18 @@ class Document:
     def destination_for(self, origin: str, tenant: str, service: str) -> Destination | None:
         """The destination at a normalised origin that this tenant's service may use. There is at most one, and an
         origin that is listed for others only is as good as not listed."""
-        for destination in self.destinations:
-            if destination.origin == origin and tenant in destination.tenants and service in destination.services:
+        for destination in self._by_origin.get(origin, ()):
+            if tenant in destination.tenants and service in destination.services:
                 return destination
         return None
+
+    @cached_property
+    def _by_origin(self) -> Mapping[str, tuple[Destination, ...]]:
+        """An allowlist may be long, and is asked for every link."""
+        origins: dict[str, tuple[Destination, ...]] = {}
+        for destination in self.destinations:
+            origins[destination.origin] = (*origins.get(destination.origin, ()), destination)
+        return origins
 
     def window_for(self, purpose: Purpose) -> int:
         """The window of a purpose in seconds, where the caller asks for none."""

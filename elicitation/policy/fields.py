@@ -74,6 +74,13 @@ def in_order(members: Mapping[str, object]) -> list[tuple[str, int]]:
     return sorted((name, ordinal) for ordinal, name in enumerate(members))
 
 
+def written(field: object) -> bool:
+    """Whether a field is filled in freely: no choice, and neither yes nor no."""
+    if not isinstance(field, (dict, Mapping)):
+        return False
+    return field.get("type") in ("string", "number", "integer") and not ("enum" in field or "oneOf" in field)
+
+
 def check_note(value: object, place: Place, reader: Reader) -> None:
     """A title, description or comment: a bounded text that asks for nothing secret."""
     if isinstance(value, str):
@@ -147,7 +154,9 @@ def _keyword(context: _Context, kind: str | None, keyword: str, value: object, h
     elif keyword in _FLAGS or keyword in ("writeOnly", "nullable"):
         if not isinstance(value, bool):
             context.findings.add(Rule.FORM_KEYWORD_VALUE, here)
-    elif keyword.startswith("x-") or kind is None:
+    elif keyword.startswith("x-"):
+        context.reader.extension(keyword, value, here)
+    elif kind is None:
         return
     elif keyword in _SPECIFIC[kind]:
         _specific(context, keyword, value, here)

@@ -9,9 +9,9 @@ from typing import Final
 from elicitation.policy.codes import Rule
 from elicitation.policy.decision import Wire
 from elicitation.policy.document import Document
-from elicitation.policy.fields import LOGIC, check_field, check_note, in_order
+from elicitation.policy.fields import LOGIC, check_field, check_note, in_order, written
 from elicitation.policy.place import Findings, Place
-from elicitation.policy.texts import Reader
+from elicitation.policy.texts import Reader, carries_secret
 
 _DIALECTS: Final = frozenset(
     address + end
@@ -64,6 +64,8 @@ def _properties(form: _Form, properties: Mapping[str, object], place: Place) -> 
     for name, ordinal in in_order(properties):
         here = place.name(name, ordinal)
         form.reader.bounded(name, here, Rule.FORM_CREDENTIAL_NAME)
+        if written(properties[name]):
+            form.reader.written(name, here)
         check_field(properties[name], here, form.wire, form.reader)
 
 
@@ -88,7 +90,11 @@ def _root(form: _Form, schema: Mapping[str, object], place: Place) -> None:
         elif keyword in _ROOT_OPAQUE:
             if not isinstance(value, Mapping) or not all(isinstance(one, (Mapping, bool)) for one in value.values()):
                 form.findings.add(Rule.FORM_KEYWORD_VALUE, here)
-        elif not keyword.startswith("x-"):
+            if carries_secret(value):
+                form.findings.add(Rule.FORM_CREDENTIAL_VALUE, here)
+        elif keyword.startswith("x-"):
+            form.reader.extension(keyword, value, here)
+        else:
             form.findings.add(Rule.FORM_KEYWORD_UNKNOWN, here)
 
 

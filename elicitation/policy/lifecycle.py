@@ -194,11 +194,11 @@ EXPLANATIONS: Final[dict[State, Words]] = {
     ),
     State.COMPLETE: Words(
         "The outside service confirmed the work.",
-        "Nothing to do: the waiting call takes the result. If it never does, look at why the call ended.",
+        "The waiting call consumes the result. If it never does, look at why the call ended.",
     ),
     State.ACCEPTED: Words(
         "You submitted the form.",
-        "Nothing to do: the waiting call has the answer.",
+        "Nothing to do: the service has the answer; it consumes the entry.",
     ),
     State.DECLINED: Words(
         "You said no.",

@@ -1,4 +1,4 @@
-"""The query of a URL: listed parameters only, each once, with its pattern, and no secret by name or by shape."""
+"""The parameters of a URL: listed ones only, each once, with its pattern, and no secret by name or by shape."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from elicitation.policy.codes import Rule
-from elicitation.policy.destinations import BOUND, MAX_OPAQUE, Destination
+from elicitation.policy.destinations import MAX_OPAQUE, Destination
 from elicitation.policy.document import Document
 from elicitation.policy.identifiers import parse
-from elicitation.policy.pattern import compile_pattern
 from elicitation.policy.place import Findings, Place
 from elicitation.policy.shapes import secret_shaped
 from elicitation.policy.vocabulary import detection_copy
 
 #: RFC 3986 query characters less ``'``, which browsers encode, and less ``;``, at which some readers split.
 _QUERY: Final = re.compile(r"(?:[A-Za-z0-9._~!$&()*+,=:@/?-]|%[0-9A-Fa-f]{2})+")
-#: What some readers split or nest at.
-_UNCLEAR: Final = re.compile(r"[;\[\]]")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+#: What some readers split or nest at, and control characters, at which some stop.
+_UNCLEAR: Final = re.compile(r"[;\[\]\x00-\x1f\x7f-\x9f]")
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _NESTED: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 
@@ -56,8 +54,11 @@ def check_query(query: str, setting: Setting, findings: Findings) -> tuple[str, 
     seen: set[str] = set()
     for piece in query.split("&"):
         raw_name, _, raw_value = piece.partition("=")
-        name, value = decode_once(raw_name, plus=True), decode_once(raw_value, plus=True)
-        if not raw_name or name is None or value is None or _UNCLEAR.search(name) or _UNCLEAR.search(value):
+        name: str | None = raw_name
+        value: str | None = raw_value
+        if "%" in piece or "+" in piece:
+            name, value = _decoded(raw_name), _decoded(raw_value)
+        if not name or value is None:
             findings.add(Rule.URL_QUERY_MALFORMED, setting.place)
             continue
         names.append(name)
@@ -70,6 +71,12 @@ def check_query(query: str, setting: Setting, findings: Findings) -> tuple[str, 
     return tuple(names)
 
 
+def _decoded(raw: str) -> str | None:
+    """A name or a value as it is meant, or ``None`` when not everybody would read it so."""
+    plain = decode_once(raw, plus=True)
+    return None if plain is None or _UNCLEAR.search(plain) else plain
+
+
 def _parameter(name: str, value: str, plain: bool, setting: Setting, findings: Findings) -> None:
     destination = setting.destination
     if destination is None or not plain or destination.opaque_parameter != name:
@@ -78,14 +85,24 @@ def _parameter(name: str, value: str, plain: bool, setting: Setting, findings: F
         findings.add(Rule.URL_TOO_LONG, setting.place)
     if destination is None:
         return
-    pattern = destination.parameters.get(name) if plain else None
-    if pattern is None:
+    if not plain or name not in destination.parameters:
         findings.add(Rule.URL_PARAMETER_NOT_LISTED, setting.place)
-    elif pattern == BOUND:
+    elif name == destination.bound_parameter:
         if not _may_carry(value, setting.shown_id):
             findings.add(Rule.URL_PARAMETER_BOUND, setting.place)
-    elif not compile_pattern(pattern).search(value):
+    elif not destination.fits(name, value):
         findings.add(Rule.URL_PARAMETER_VALUE, setting.place)
+
+
+def check_segment(plain: str, opaque: bool, setting: Setting, findings: Findings) -> None:
+    """Judge what follows a ``;`` in a path's segment, which some servers read as parameters (RFC 3986, section 3.3):
+    names against the vocabulary, values by their shape unless the segment is opaque. Source: operator policy."""
+    for piece in plain.split(";")[1:]:
+        name, _, value = piece.partition("=")
+        if setting.document.vocabulary.matcher().hit(name) is not None:
+            findings.add(Rule.URL_PARAMETER_SECRET, setting.place)
+        if not opaque and secret_shaped(value) is not None:
+            findings.add(Rule.URL_VALUE_SECRET, setting.place)
 
 
 def _may_carry(value: str, shown_id: str | None) -> bool:
@@ -98,7 +115,7 @@ def _shapes(name: str, value: str, setting: Setting, findings: Findings) -> None
     place, vocabulary = setting.place, setting.document.vocabulary.matcher()
     if vocabulary.hit(name) is not None or secret_shaped(name) is not None:
         findings.add(Rule.URL_PARAMETER_SECRET, place)
-    if secret_shaped(value) is not None or _CONTROL.search(value):
+    if secret_shaped(value) is not None:
         findings.add(Rule.URL_VALUE_SECRET, place)
     nested = _NESTED.match(value) if "//" in value else None
     if nested is None:

@@ -14,6 +14,7 @@ from elicitation.policy.place import kept_name
 from elicitation.policy.urls import Inspected
 
 _MAX_NAMES: Final = 20
+_NO_FIELDS: Final[Mapping[object, object]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Traits:
 def observe(request: Mapping[str, object], declared: Declared, url: Inspected, id_class: IdClass) -> Traits:
     """The traits of a request whose depth is bounded already."""
     schema = request.get("requestedSchema")
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    fields = properties if isinstance(properties, Mapping) else {}
+    properties = schema.get("properties") if isinstance(schema, (dict, Mapping)) else None
+    fields = properties if isinstance(properties, (dict, Mapping)) else _NO_FIELDS
     message, raw_url = request.get("message"), request.get("url")
     return Traits(
         declared_form=declared.form,
@@ -49,11 +50,11 @@ def observe(request: Mapping[str, object], declared: Declared, url: Inspected, i
         malformed=declared.malformed,
         origin=url.destination.origin if url.destination else "",
         path_index=url.path_index,
-        parameter_names=_names(url.parameter_names),
-        property_names=_names(fields),
-        keywords=_keywords(schema, fields),
+        parameter_names=_names(url.parameter_names) if url.parameter_names else (),
+        property_names=_names(fields) if fields else (),
+        keywords=_keywords(schema, fields) if schema is not None else (),
         property_count=len(fields),
-        choice_count=max((_choices(field) for field in fields.values()), default=0),
+        choice_count=max(map(_choices, fields.values())) if fields else 0,
         text_bytes=len(message.encode("utf-8", "replace")) if isinstance(message, str) else 0,
         schema_bytes=_size(schema),
         url_length=len(raw_url) if isinstance(raw_url, str) else 0,
@@ -76,19 +77,19 @@ def _names(names: Iterable[object]) -> tuple[str, ...]:
 
 
 def _keywords(schema: object, fields: Mapping[object, object]) -> tuple[str, ...]:
-    used = {keyword for field in fields.values() if isinstance(field, Mapping) for keyword in field}
-    if isinstance(schema, Mapping):
+    used = {keyword for field in fields.values() if isinstance(field, (dict, Mapping)) for keyword in field}
+    if isinstance(schema, (dict, Mapping)):
         used |= set(schema)
     return tuple(sorted(keyword for keyword in used if keyword in KEYWORDS))
 
 
 def _choices(field: object) -> int:
-    if not isinstance(field, Mapping):
+    if not isinstance(field, (dict, Mapping)):
         return 0
     items = field.get("items")
-    nested = _choices(items) if isinstance(items, Mapping) and "items" not in items else 0
+    nested = _choices(items) if isinstance(items, (dict, Mapping)) and "items" not in items else 0
     listed = [value for key in ("enum", "oneOf", "anyOf") if isinstance(value := field.get(key), (list, tuple))]
-    return max([nested, *(len(value) for value in listed)])
+    return max([nested, *map(len, listed)])
 
 
 def _size(schema: object) -> int:

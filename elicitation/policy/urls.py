@@ -6,23 +6,26 @@ import re
 from typing import Final, NamedTuple
 
 from elicitation.policy.codes import Rule
-from elicitation.policy.destinations import MAX_OPAQUE, Destination, looks_numeric, normal_origin
+from elicitation.policy.destinations import MAX_OPAQUE, STEPS, Destination, looks_numeric, normal_origin
 from elicitation.policy.document import Document
 from elicitation.policy.place import Findings, Place
-from elicitation.policy.query import Setting, check_query, decode_once
+from elicitation.policy.query import Setting, check_query, check_segment, decode_once
 from elicitation.policy.shapes import secret_shaped
 
-#: RFC 3986, appendix B, narrowed to hierarchical URLs.
-_SPLIT: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?")
+#: RFC 3986, appendix B, narrowed to hierarchical URLs in printable ASCII without the backslash.
+_SPLIT: Final = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*)://([!\"$-.0->@-\[\]-~]*)([!\"$->@-\[\]-~]*)(?:\?([!\"$-\[\]-~]*))?(?:#([!-\[\]-~]*))?"
+)
+#: A path of whole segments, none of which is empty or dots, without escapes.
+_PLAIN_PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~!$&'()*+,=:@-]+)*/?")
 #: RFC 3986 path characters; neither Python nor a browser rewrites these (WHATWG URL, path percent-encode set).
 _PATH: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*")
-#: A step that leads nowhere or up.
-_STEPS: Final = re.compile(r"/(?:\.{1,2}(?:/|\Z)|/)")
 _FRAGMENT: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")
 #: Escapes that mean something else to another reader: controls, dot, slash, backslash, percent, DEL.
 _TRICKS: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|2[eEfF5]|5[cC]|7[fF])")
 #: Everything but printable ASCII without the backslash.
 _FORBIDDEN: Final = re.compile(r"[^!-\[\]-~]")
+_CONTROLS: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|7[fF])")
 _HOST: Final = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
 
 
@@ -63,11 +66,11 @@ def inspect(raw: object, place: Place, caller: Caller, document: Document, findi
     if len(raw) > document.urls.max_length:
         findings.add(Rule.URL_TOO_LONG, place)
         return Inspected()
-    if _FORBIDDEN.search(raw):
-        findings.add(Rule.URL_FORBIDDEN_CHARACTER, place)
-        return Inspected()
     split = _SPLIT.fullmatch(raw)
     if split is None:
+        if _FORBIDDEN.search(raw):
+            findings.add(Rule.URL_FORBIDDEN_CHARACTER, place)
+            return Inspected()
         scheme = raw.partition(":")[0].lower()
         findings.add(Rule.URL_MALFORMED if scheme == "https" or ":" not in raw else Rule.URL_SCHEME, place)
         return Inspected()
@@ -80,10 +83,9 @@ def inspect(raw: object, place: Place, caller: Caller, document: Document, findi
         destination = document.destination_for(origin, caller.tenant, caller.service) if origin else None
         if origin and destination is None:
             findings.add(_unlisted(origin), place)
-    path_index = _path(split[3], destination, place, findings)
-    names: tuple[str, ...] = ()
-    if split[4] is not None:
-        names = check_query(split[4], Setting(place, caller.shown_id, destination, document), findings)
+    setting = Setting(place, caller.shown_id, destination, document)
+    path_index = _path(split[3], setting, findings)
+    names = check_query(split[4], setting, findings) if split[4] is not None else ()
     if split[5] is not None:
         _fragment(split[5], destination, place, findings)
     if origin is None or destination is None or findings.seen > before:
@@ -144,24 +146,28 @@ def _unlisted(origin: str) -> Rule:
     return Rule.URL_ORIGIN_NOT_LISTED
 
 
-def _path(path: str, destination: Destination | None, place: Place, findings: Findings) -> int | None:
-    path = path or "/"
-    if not _PATH.fullmatch(path):
-        findings.add(Rule.URL_NOT_CANONICAL, place)
-        return None
-    if _STEPS.search(path) or ("%" in path and _TRICKS.search(path)):
-        findings.add(Rule.URL_PATH_ESCAPE, place)
-        return None
+def _path(path: str, setting: Setting, findings: Findings) -> int | None:
+    path, place, destination = path or "/", setting.place, setting.destination
+    if not _PLAIN_PATH.fullmatch(path):
+        if not _PATH.fullmatch(path):
+            findings.add(Rule.URL_NOT_CANONICAL, place)
+            return None
+        if STEPS.search(path) or _TRICKS.search(path):
+            findings.add(Rule.URL_PATH_ESCAPE, place)
+            return None
     opaque = destination.opaque_segment if destination is not None else None
     for index, segment in enumerate(path[1:].split("/")):
-        plain = decode_once(segment)
+        plain = segment if "%" not in segment else decode_once(segment)
         if plain is None:
             findings.add(Rule.URL_PATH_ESCAPE, place)
-        elif index == opaque:
+            continue
+        if index == opaque:
             if len(segment) > MAX_OPAQUE:
                 findings.add(Rule.URL_TOO_LONG, place)
         elif secret_shaped(plain) is not None:
             findings.add(Rule.URL_VALUE_SECRET, place)
+        if ";" in plain:
+            check_segment(plain, index == opaque, setting, findings)
     if destination is None:
         return None
     path_index = destination.path_index(path)
@@ -175,5 +181,7 @@ def _fragment(fragment: str, destination: Destination | None, place: Place, find
         findings.add(Rule.URL_FRAGMENT, place)
     elif not _FRAGMENT.fullmatch(fragment):
         findings.add(Rule.URL_NOT_CANONICAL, place)
+    elif _CONTROLS.search(fragment):
+        findings.add(Rule.URL_FORBIDDEN_CHARACTER, place)
     elif len(fragment) > MAX_OPAQUE:
         findings.add(Rule.URL_TOO_LONG, place)

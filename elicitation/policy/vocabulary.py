@@ -108,6 +108,9 @@ class Matcher:
 
     def _read(self, text: str) -> str | None:
         found = self._hit(segments(text))
+        if found is None and not text.isascii():
+            # Some capitals are taken for other Latin letters than their small ones.
+            found = self._hit(segments(text.lower()))
         if found is None:
             for run in spelled(text):
                 found = found or next((self._fused[letters] for letters in self._spelled if letters in run), None)

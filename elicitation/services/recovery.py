@@ -5,32 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from elicitation.models import Elicitation, Service
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
-from elicitation.services import actors, clock, lookup, proof, refusals
+from elicitation.services import actors, lookup, proof, refusals
 from elicitation.services.actors import Actor
-from elicitation.services.lookup import RELATED, Person
-from elicitation.services.move import Refusal, Step, TransitionRefused, expire_if_due, move, settled
+from elicitation.services.lookup import Person
+from elicitation.services.move import Refusal, Step, TransitionRefused, move, settled
 from elicitation.services.registry import Change, Changed
 
 #: How long a caller waits before it asks again: a provider's webhook usually arrives within this time.
 RETRY_AFTER_SECONDS: Final = 15
-
-
-class CancelReason(StrEnum):
-    """Why an operator ended an entry. ``OTHER`` needs a note."""
-
-    USER_ABANDONED = "user_abandoned"
-    PROVIDER_OUTAGE = "provider_outage"
-    DUPLICATE_REQUEST = "duplicate_request"
-    WRONG_DESTINATION = "wrong_destination"
-    TEST_TRAFFIC = "test_traffic"
-    SECURITY = "security"
-    OTHER = "other"
 
 
 class RetryOutcome(StrEnum):
@@ -59,7 +47,7 @@ def report_lost(service: Service, uid: UUID, person: Person) -> Changed:
         if State(entry.state) is State.RETRY_REQUIRED and entry.lost_at is not None:
             return Changed(entry, Change.REPEATED, now)
         step = Step(event=Event.LOST, changes={"lost_at": entry.lost_at or now})
-        return _moved(entry, by, step, now)
+        return moved(entry, by, step, now)
 
     return settled(attempt)
 
@@ -73,24 +61,7 @@ def retry(service: Service, uid: UUID, person: Person) -> Retried:
 
     def attempt() -> Retried | Refusal:
         entry, now = lookup.present(service, uid, person)
-        if State(entry.state) is State.COMPLETE:
-            return Retried(entry, RetryOutcome.COMPLETED, now)
-        row, outcome = proof.waiting(entry, State(entry.state), now)
-        found = RetryOutcome.COMPLETED if row is not None else outcome or RetryOutcome.NO_LOOKUP
-        step = Step(
-            event=Event.RETRY,
-            changes={"attempts": entry.attempts + 1},
-            record={"outcome": found, "attempt": entry.attempts + 1},
-        )
-        try:
-            if row is None:
-                move(entry, by, step, at=now)
-            else:
-                proof.use(entry, by, row, now, before=step)
-        except TransitionRefused as refusal:
-            refusals.note(entry, by, "transition_refused", now)
-            return refusal
-        return Retried(entry, found, now)
+        return retried(entry, by, now)
 
     return settled(attempt)
 
@@ -103,31 +74,35 @@ def cancel(service: Service, uid: UUID, person: Person) -> Changed:
         entry, now = lookup.present(service, uid, person)
         if State(entry.state) is State.CANCELLED and entry.cancelled_by == "service":
             return Changed(entry, Change.REPEATED, now)
-        return _moved(entry, by, Step(event=Event.CANCEL, changes={"cancelled_by": "service"}), now)
+        return moved(entry, by, Step(event=Event.CANCEL, changes={"cancelled_by": "service"}), now)
 
     return settled(attempt)
 
 
-def cancel_by_operator(uid: UUID, by: Actor, reason: CancelReason, seen: State | None = None) -> Changed:
-    """An operator ends a stuck entry, with a reason, on the record.
+def retried(entry: Elicitation, by: Actor, now: datetime) -> Retried | Refusal:
+    """One look for the result. To be called in the transaction of the event."""
+    if State(entry.state) is State.COMPLETE:
+        return Retried(entry, RetryOutcome.COMPLETED, now)
+    row, outcome = proof.waiting(entry, State(entry.state), now)
+    found = RetryOutcome.COMPLETED if row is not None else outcome or RetryOutcome.NO_LOOKUP
+    step = Step(
+        event=Event.RETRY,
+        changes={"attempts": entry.attempts + 1},
+        record={"outcome": found, "attempt": entry.attempts + 1},
+    )
+    try:
+        if row is None:
+            move(entry, by, step, at=now)
+        else:
+            proof.use(entry, by, row, now, before=step)
+    except TransitionRefused as refusal:
+        refusals.note(entry, by, "transition_refused", now)
+        return refusal
+    return Retried(entry, found, now)
 
-    ``seen`` is the state on which the person decided: in another one nothing happens. Raises ``TransitionRefused``,
-    ``Contended``.
-    """
 
-    def attempt() -> Changed | Refusal:
-        entry, now = Elicitation.objects.select_related(*RELATED).get(uid=uid), clock.now()
-        expire_if_due(entry, actors.SCHEDULER, now)
-        if seen is not None and State(entry.state) is not seen:
-            refusals.note(entry, by, "transition_refused", now)
-            return TransitionRefused(State(entry.state))
-        changes: dict[str, Any] = {"cancelled_by": "operator", "cancel_reason": reason}
-        return _moved(entry, by, Step(event=Event.CANCEL, changes=changes, record={"reason_code": reason}), now)
-
-    return settled(attempt)
-
-
-def _moved(entry: Elicitation, by: Actor, step: Step, now: datetime) -> Changed | Refusal:
+def moved(entry: Elicitation, by: Actor, step: Step, now: datetime) -> Changed | Refusal:
+    """One step, or the refusal with its note on the ledger. To be called in the transaction of the event."""
     try:
         move(entry, by, step, at=now)
     except TransitionRefused as refusal:

@@ -14,33 +14,56 @@ from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule, entry
 from elicitation.services.actors import ActorKind
-from elicitation.services.recovery import CancelReason
+from elicitation.services.operators import CancelReason, CloseReason
 
-#: What a refusal on the ledger is about. Evidence that fails a check says the same in a retry.
+#: What a refusal on the ledger is about, where its row says no more.
 REFUSED: Final[dict[str, str]] = {
     EvidenceOutcome.WRONG_TENANT_DENIED: "somebody of another tenant named this entry and learned nothing",
     EvidenceOutcome.WRONG_SERVICE_DENIED: "another service of this tenant named this entry and learned nothing",
-    EvidenceOutcome.WRONG_PROVIDER_DENIED: "a confirmation came from somebody who may not give it",
-    EvidenceOutcome.WRONG_USER_DENIED: "a confirmation names another person than the one who was asked",
-    EvidenceOutcome.UNBOUND_HELD: "a confirmation does not say whose it is, so it is held",
-    EvidenceOutcome.DUPLICATE_IGNORED: "the same confirmation came again and changed nothing",
-    EvidenceOutcome.CONFLICT_DENIED: "a confirmation contradicts the recorded result; it is kept for an operator",
+    EvidenceOutcome.WRONG_PROVIDER_DENIED: "word about the outside work came from somebody who may not give it",
+    EvidenceOutcome.WRONG_USER_DENIED: "word about the outside work names another person than the one who was asked",
+    EvidenceOutcome.UNBOUND_HELD: "a confirmation does not say whose it is, so it was not used",
+    EvidenceOutcome.DUPLICATE_IGNORED: "the provider said the same again, and it changed nothing",
+    EvidenceOutcome.CONFLICT_DENIED: "what the provider says contradicts what it said before",
     EvidenceOutcome.RESULT_REUSED_DENIED: "the result has already completed another entry",
-    EvidenceOutcome.EXPIRED_DENIED: "a confirmation came too late; it is kept, because money may have moved",
-    EvidenceOutcome.NOT_PENDING_DENIED: "a confirmation came when none was awaited; it is kept as late evidence",
-    EvidenceOutcome.POLICY_WITHDRAWN_HELD: "the policy no longer admits the destination, so the confirmation is held",
-    EvidenceOutcome.HELD: "the same early confirmation came again and is held already",
+    EvidenceOutcome.EXPIRED_DENIED: "a confirmation was too late to be used",
+    EvidenceOutcome.NOT_PENDING_DENIED: "word about the outside work came when none was awaited",
+    EvidenceOutcome.POLICY_WITHDRAWN_HELD: "the policy no longer admitted the destination, so a confirmation was held",
+    EvidenceOutcome.HELD: "the person had not agreed as the destination asks, so a confirmation was held",
     "content_missing": "the form was said to be accepted, but nothing was filled in",
-    "transition_refused": "this cannot happen in the state that the entry is in",
+    "transition_refused": "this cannot happen in the state that the entry was in",
 }
 
-_RETRIED: Final[dict[str, str]] = {
+#: The same where the row names the evidence that was kept.
+_KEPT: Final[dict[str, str]] = {
+    EvidenceOutcome.UNBOUND_HELD: "the same confirmation came again, and still does not say whose it is",
+    EvidenceOutcome.CONFLICT_DENIED: "a confirmation contradicts the recorded result; it is kept for an operator",
+    EvidenceOutcome.EXPIRED_DENIED: "a confirmation came too late, or for work done after the time was up; "
+    "it is kept, because money may have moved",
+    EvidenceOutcome.NOT_PENDING_DENIED: "a confirmation came when none was awaited; it is kept as late evidence",
+    EvidenceOutcome.POLICY_WITHDRAWN_HELD: "the same confirmation came again and was held already; the policy no "
+    "longer admitted its destination",
+    EvidenceOutcome.HELD: "the same early confirmation came again and was held already",
+}
+
+#: What a retry found, of the provider or of the evidence that is held.
+RETRIED: Final[dict[str, str]] = {
     "completed": "the confirmation was found, and it passes every check",
     "still_pending": "the provider says that the work is still pending",
     "failed": "the provider says that the work failed",
     "provider_unknown": "the provider does not know this entry",
     "unreachable": "the provider did not answer",
     "no_lookup": "no confirmation is held, and the provider cannot be asked",
+    EvidenceOutcome.WRONG_PROVIDER_DENIED: "what is held came from somebody who may not confirm it",
+    EvidenceOutcome.WRONG_USER_DENIED: "what is held names another person than the one who was asked",
+    EvidenceOutcome.UNBOUND_HELD: "a confirmation is held, but it does not say whose it is",
+    EvidenceOutcome.DUPLICATE_IGNORED: "what is held was used already",
+    EvidenceOutcome.CONFLICT_DENIED: "what is held contradicts the recorded result",
+    EvidenceOutcome.RESULT_REUSED_DENIED: "a confirmation is held, but its result has already completed another entry",
+    EvidenceOutcome.EXPIRED_DENIED: "a confirmation is held, but for work done after the time was up",
+    EvidenceOutcome.NOT_PENDING_DENIED: "a confirmation is held, but none is awaited",
+    EvidenceOutcome.POLICY_WITHDRAWN_HELD: "a confirmation is held, but the policy no longer admits its destination",
+    EvidenceOutcome.HELD: "a confirmation is held until the person signs in on the desk's page and agrees",
 }
 
 _CONFIRMED_BY: Final = {
@@ -58,6 +81,13 @@ REASONS: Final[dict[CancelReason, str]] = {
     CancelReason.TEST_TRAFFIC: "it was a test",
     CancelReason.SECURITY: "a security concern",
     CancelReason.OTHER: "another reason, in the operator's note",
+}
+
+CLOSE_REASONS: Final[dict[CloseReason, str]] = {
+    CloseReason.REFUNDED: "the work was taken back, such as money refunded",
+    CloseReason.DUPLICATE: "it repeats work that is settled elsewhere",
+    CloseReason.NOT_OURS: "it is not about this desk's question",
+    CloseReason.OTHER: "another reason, in the operator's note",
 }
 
 _BY: Final[dict[ActorKind, str]] = {
@@ -128,14 +158,27 @@ def _evidence(row: LedgerEntry) -> str:
     if row.outcome == EvidenceOutcome.COMPLETED:
         return _CONFIRMED_BY[row.completion_source]
     if row.outcome == EvidenceOutcome.POLICY_WITHDRAWN_HELD:
-        return "A confirmation arrived before the answer, for a destination the policy has withdrawn. It is held."
+        return "A confirmation arrived before the answer, for a destination the policy had withdrawn. It was held."
     if row.outcome == EvidenceOutcome.UNBOUND_HELD:
-        return "A confirmation arrived that does not say whose it is. It is held until somebody does."
-    return "A confirmation arrived before the person's consent. It is held until then."
+        return "A confirmation arrived that does not say whose it is. It was held."
+    if row.state_from != State.ADMITTED:
+        return "A confirmation arrived before the person had agreed on the desk's page. It was held for that."
+    return "A confirmation arrived before the person's consent. It was held for that."
 
 
 def _retry(row: LedgerEntry) -> str:
-    return f"Retry {row.attempt}: {_RETRIED.get(row.outcome) or REFUSED[row.outcome]}."
+    return f"Retry {row.attempt}: {RETRIED[row.outcome]}."
+
+
+def _reversal(row: LedgerEntry) -> str:
+    if row.state_to == State.COMPLETE:
+        return "The provider took the result back afterwards."
+    return "The provider took back a confirmation that had not been used. It will not be used any more."
+
+
+def _close(row: LedgerEntry) -> str:
+    what = f": {CLOSE_REASONS[CloseReason(row.reason_code)]}" if row.reason_code else ""
+    return f"An operator closed the late evidence{what}."
 
 
 def _cancel(row: LedgerEntry) -> str:
@@ -149,6 +192,8 @@ def _cancel(row: LedgerEntry) -> str:
 def _deadline(row: LedgerEntry) -> str:
     if row.state_to == State.RETRY_REQUIRED:
         return "The time was up while a confirmation was held: a retry is needed, and nobody is sent twice."
+    if row.state_from in (State.CONSENT_PENDING, State.RETRY_REQUIRED):
+        return "No confirmation that it could use came in time, so it expired. This is not a refusal."
     return "Nobody answered or confirmed in time, so it expired. This is not a refusal."
 
 
@@ -158,7 +203,15 @@ def _consume(row: LedgerEntry) -> str:
 
 
 def _refused(row: LedgerEntry) -> str:
-    return f"Refused: {REFUSED[row.outcome]}."
+    return f"Refused: {_why_refused(row)}."
+
+
+def _why_refused(row: LedgerEntry) -> str:
+    if row.related_id is None or row.outcome not in _KEPT:
+        return REFUSED[row.outcome]
+    if row.outcome == EvidenceOutcome.UNBOUND_HELD and row.state_to and State(row.state_to).terminal:
+        return "a confirmation came after the end and does not say whose it is; it is kept for an operator"
+    return _KEPT[row.outcome]
 
 
 def _refused_again(row: LedgerEntry) -> str:
@@ -187,17 +240,19 @@ SENTENCES: Final[dict[str, Callable[[LedgerEntry], str]]] = {
     Event.PAGE_DECLINE: _always("The person signed in on the desk's page and said no."),
     Event.EVIDENCE: _evidence,
     Event.EVIDENCE_WITHDRAWN: _always(
-        "A confirmation arrived for a destination the policy has withdrawn. It is held, and each retry checks again."
+        "A confirmation arrived for a destination the policy had withdrawn. It was held; each retry checks again."
     ),
-    Event.LOST: _always("The confirmation was reported as lost: the work may be done, and nobody knows yet."),
+    Event.LOST: _always(
+        "The confirmation was reported as lost: the work may be done, and nobody is sent to do it again."
+    ),
     Event.RETRY: _retry,
     Event.PROVIDER_FAILURE: _always("The provider reported that the work has failed for good."),
     Event.CANCEL: _cancel,
     Event.CLOSED: _always("It was cancelled, because its tenant, service or provider was closed."),
     Event.DEADLINE: _deadline,
     Event.HONOUR_EVIDENCE: _always("Two operators honoured the confirmation that had been kept."),
-    Event.CLOSE: _always("An operator closed what was still open about it."),
-    Event.REVERSAL: _always("The provider reversed the result afterwards."),
+    Event.CLOSE: _close,
+    Event.REVERSAL: _reversal,
     Event.CONSUME: _consume,
     "refused": _refused,
     "refused_again": _refused_again,

@@ -67,3 +67,10 @@ def elc(uid: UUID) -> str:
 def words(code: str) -> str:
     """A code of a closed list as words: ``RETRY_REQUIRED`` is ``Retry required``."""
     return code.replace("_", " ").capitalize()
+
+
+@register.filter
+def names(name: str, party: object) -> bool:
+    """Whether ``name`` says more than the slug that stands for ``party``, such as ``acme/booking``."""
+    spelled = str(party).lower()
+    return name.strip().lower() not in ("", spelled, spelled.rpartition("/")[2])

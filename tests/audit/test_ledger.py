@@ -23,7 +23,8 @@ from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule
 from elicitation.services.actors import ActorKind
-from elicitation.services.recovery import CancelReason, RetryOutcome
+from elicitation.services.operators import CancelReason, CloseReason
+from elicitation.services.recovery import RetryOutcome
 from elicitation.services.registry import ConsumeOutcome
 from tests import builders
 from tests.builders import Desk
@@ -150,7 +151,7 @@ def test_a_value_from_outside_is_refused_by_column_and_not_repeated(column: str,
         (vocabulary.DELIVERIES, Delivery),
         (vocabulary.PURPOSES, Purpose),
         (vocabulary.ID_CLASSES, IdClass),
-        (vocabulary.REASON_CODES, CancelReason),
+        (vocabulary.REASON_CODES, [*CancelReason, *CloseReason]),
         (vocabulary.ACTOR_KINDS, ActorKind),
         (vocabulary.COMPLETION_SOURCES, EvidenceSource),
         (vocabulary.OUTCOMES, [*Outcome, *EvidenceOutcome, *ConsumeOutcome, *RetryOutcome]),

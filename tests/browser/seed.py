@@ -54,11 +54,25 @@ def main() -> None:
     desk.event(late, "pi_late")
     held = ask("held")
     desk.event(held, "pi_held")
+    pending = ask("pending")
+    accept(pending)
+    unbound = ask("unbound")
+    accept(unbound)
+    desk.event(unbound, "pi_unbound", subject=None)
+    lates = [ask(f"late_{number}") for number in range(3)]
+    for public_id in lates:
+        accept(public_id)
+        act(public_id, "cancel")
+        desk.event(public_id, f"pi_{public_id}")
+    pendings = [ask(f"pending_{number}") for number in range(3)]
+    for public_id in pendings:
+        accept(public_id)
     form = ask("form", form=True)
     act(form, "answer", action="accept", content="present", latency_ms=4200)
     named = ask("named", client=hostile)
     desk.admit(request={"mode": "url", "message": "Pay", "url": "https://evil.example.net/start?flow=pay&password=x"})
     ids |= {"paid": [paid], "late": [late], "held": [held], "form": [form], "named": [named]}
+    ids |= {"pending": [pending], "unbound": [unbound], "lates": lates, "pendings": pendings}
     print(json.dumps(ids))  # noqa: T201 - the parent process reads it
 
 

@@ -95,7 +95,9 @@ def test_one_person_drafts_a_destination_and_another_brings_it_into_force(visito
     visitor.seen("03-editor")
 
     page.get_by_role("button", name="Add a destination").click()
+    page.wait_for_url("**/edit/#new")
     new = page.locator("details.destination").last
+    assert 0 <= page.evaluate("document.querySelector('#new summary').getBoundingClientRect().top") < 400
     new.get_by_label("Origin", exact=True).fill(f"{origin}/start")
     new.get_by_label("Provider", exact=True).select_option("example-pay")
     new.get_by_label("Tenants", exact=True).fill("acme")

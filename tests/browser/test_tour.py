@@ -57,7 +57,14 @@ def test_every_page_fits_its_window_and_breaks_no_rule(visitor: Visitor) -> None
         "list-empty": f"{entries}?state=DECLINED",
         "paid": f"{entries}{ids['paid'][0]}/change/",
         "late": f"{entries}{ids['late'][0]}/change/",
-        "held": f"{entries}{ids['held'][0]}/cancel/",
+        "late-close": f"{entries}{ids['late'][0]}/close/",
+        "held": f"{entries}{ids['held'][0]}/change/",
+        "held-cancel": f"{entries}{ids['held'][0]}/cancel/",
+        "pending": f"{entries}{ids['pending'][0]}/change/",
+        "pending-lost": f"{entries}{ids['pending'][0]}/lost/",
+        "unbound": f"{entries}{ids['unbound'][0]}/change/",
+        "stuck-retry": f"{entries}{ids['stuck'][3]}/retry/",
+        "stuck": f"{entries}{ids['stuck'][3]}/change/",
         "form": f"{entries}{ids['form'][0]}/change/",
         "named": f"{entries}{ids['named'][0]}/change/",
         "ledger": "/admin/audit/ledgerentry/",
@@ -89,6 +96,34 @@ def test_every_page_fits_its_window_and_breaks_no_rule(visitor: Visitor) -> None
         visitor.picture(f"{name}-one")
         wide[f"{name}-one"] = visitor.too_wide()
     assert {name: width for name, width in wide.items() if width > 0} == {}
+    assert visitor.wrong == []
+
+
+def test_an_operator_marks_as_lost_retries_and_closes(visitor: Visitor, request: pytest.FixtureRequest) -> None:
+    page = visitor.page
+    number = ["light", "dark", "phone"].index(request.node.callspec.params["visitor"])
+    pending, late = visitor.desk.ids["pendings"][number], visitor.desk.ids["lates"][number]
+    entries = "/admin/elicitation/elicitation/"
+    visitor.sign_in()
+    visitor.go(f"{entries}{pending}/change/")
+    page.get_by_role("link", name="Mark the confirmation as lost").click()
+    page.get_by_role("button", name="Mark the confirmation as lost").click()
+    page.wait_for_url(f"**/{pending}/change/")
+    page.get_by_role("link", name="Retry", exact=True).click()
+    page.get_by_role("button", name="Retry", exact=True).click()
+    page.wait_for_url(f"**/{pending}/change/")
+    assert "Still not confirmed: no confirmation is held" in page.inner_text("body")
+    visitor.picture("retried")
+    visitor.go(f"{entries}{late}/change/")
+    page.get_by_role("link", name="Close late evidence, with a reason").click()
+    page.get_by_label("Reason").select_option("refunded")
+    page.get_by_role("button", name="Close the late evidence").click()
+    page.wait_for_url(f"**/{late}/change/")
+    assert (
+        "An operator closed the late evidence" in page.get_by_role("region", name="Timeline, oldest first").inner_text()
+    )
+    visitor.picture("closed")
+    assert visitor.too_wide() <= 0
     assert visitor.wrong == []
 
 

@@ -62,6 +62,7 @@ class Up:
         self.state = state
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
+        self.said = ""
         self.began = time.monotonic()
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "up", "--port", str(self.port), *arguments],
@@ -92,12 +93,21 @@ class Up:
             return time.monotonic() - self.began
         raise AssertionError("no first page")
 
+    def announced(self) -> str:
+        """What was said up to the line that tells the address."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said += line
+            if " serves " in line:
+                return self.said
+        raise AssertionError("no address was told")
+
     def end(self, number: signal.Signals | None = signal.SIGTERM) -> tuple[int, str, str]:
         """Exit code, output and error output, after a signal unless it ends by itself."""
         if number is not None:
             self.process.send_signal(number)
         out, errors = self.process.communicate(timeout=STOP_SECONDS)
-        return self.process.returncode, out, errors
+        return self.process.returncode, self.said + out, errors
 
 
 @contextmanager

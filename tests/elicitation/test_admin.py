@@ -258,7 +258,7 @@ def test_the_first_page_says_what_waits_oldest_first_with_its_next_step(desk: De
     page = look(operator, "/admin/")
     assert listed(page) == [lost, late, missed]
     assert fine not in page
-    for words in ("Retry, or have the provider send", "Money may have moved", "/readyz"):
+    for words in ("Retry, or have the provider send", "money may have moved", "/readyz"):
         assert words in page
 
 
@@ -277,7 +277,29 @@ def test_a_denial_is_explained_in_words_with_its_place_and_source(desk: Desk, op
     page = look(operator, f"/admin/elicitation/decision/{row.pk}/change/")
     for words in ("Denied", "url.origin_not_listed", "Source: operator", "/url"):
         assert words in page
+    assert "none came of it" in page
     assert str(row.uid) in operator.get("/admin/elicitation/decision/", {"q": str(row.uid)}).content.decode()
+
+
+def test_a_decision_leads_to_its_elicitation(desk: Desk, operator: Client) -> None:
+    public_id = ask(desk, 1)
+    decision = builders.entry_of(public_id).decision_id
+    assert listed(look(operator, f"/admin/elicitation/decision/{decision}/change/")) == [public_id]
+
+
+@pytest.mark.parametrize("name", ["booking", "acme/booking", "Booking", ""])
+def test_a_service_is_named_once(desk: Desk, operator: Client, name: str) -> None:
+    public_id = ask(desk, 1)
+    Service.objects.filter(slug="booking").update(name=name)
+    assert "<dd>acme/booking</dd>" in look(operator, page_of(public_id))
+    Service.objects.filter(slug="booking").update(name="Rooms")
+    assert "<dd>acme/booking <bdi>Rooms</bdi></dd>" in look(operator, page_of(public_id))
+
+
+def test_the_first_page_leads_to_the_rules_and_to_the_api(operator: Client) -> None:
+    page = look(operator, "/admin/")
+    assert 'href="/admin/rules/"' in page
+    assert 'href="/api/docs/"' in page
 
 
 def test_a_policy_revision_is_shown_as_inert_text(desk: Desk, operator: Client) -> None:

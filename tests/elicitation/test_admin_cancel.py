@@ -141,7 +141,7 @@ def test_what_has_ended_is_refused_on_the_record(desk: Desk, operator: Client, s
     cancel(operator, stuck)
     refused = cancel(operator, stuck, seen="CANCELLED")
     assert refused.status_code == 409
-    assert "It has ended already" in refused.content.decode()
+    assert "It has ended, so there is nothing to cancel." in refused.content.decode()
     row = builders.ledger(stuck)[-1]
     assert (row.event, row.outcome, row.actor_kind) == ("refused", "transition_refused", "operator")
 
@@ -152,7 +152,7 @@ def test_held_evidence_is_named_before_it_becomes_late(desk: Desk, operator: Cli
     assert "becomes late evidence" in look(operator, f"{LIST}{public_id}/cancel/")
     assert cancel(operator, public_id, seen="ADMITTED").status_code == 302
     page = look(operator, page_of(public_id))
-    assert "Money may have moved" in page
+    assert "money may have moved" in page
     assert builders.entry_of(public_id).late_evidence
 
 

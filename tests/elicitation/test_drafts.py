@@ -36,7 +36,8 @@ def begin(by: User | None, document: Document | None = None, cases: str = "[]") 
 
 
 def events() -> list[tuple[str, str]]:
-    rows = LedgerEntry.objects.filter(event__startswith="policy_").order_by("pk")
+    rows = LedgerEntry.objects.filter(event__startswith="policy_", policy_revision__gt=1).order_by("pk")
+    rows |= LedgerEntry.objects.filter(event__startswith="policy_", policy_revision=None)
     return [(row.event, row.outcome) for row in rows]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -14,6 +15,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from config.wsgi import application
+from elicitation.api import examples
 from tests.builders import Desk
 
 pytestmark = pytest.mark.django_db
@@ -35,6 +37,16 @@ def test_the_description_is_valid_and_complete(tmp_path: object, capsys: pytest.
         "consume",
     ):
         assert re.search(rf"operationId: {operation}\n", text)
+
+
+def test_every_example_can_be_sent_as_it_stands(desk: Desk) -> None:
+    admitted = desk.admit(**examples.ADMISSION)
+    assert admitted.status_code == 201, admitted.json()
+    path = f"elicitations/{admitted.json()['id']}"
+    assert desk.call(f"{path}/answer", examples.ANSWER).json()["state"] == "CONSENT_PENDING"
+    data = examples.PROVIDER_EVENT["data"] | {"elicitation_id": admitted.json()["id"]}
+    assert desk.deliver(json.dumps(examples.PROVIDER_EVENT | {"data": data}).encode()).status_code == 204
+    assert desk.call(f"{path}/consume", examples.CONSUMPTION).json()["outcome"] == "applied"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -94,6 +94,7 @@ def test_a_draft_shows_what_it_changes_in_words_and_that_it_passes(editor: Clien
         "nobody yet",
         draft.digest,
         "You edited this draft, so somebody else has to approve and activate it.",
+        f"python3 manage.py policy activate {draft.pk} --alone REASON",
     ):
         assert words in page, words
     assert "Faster payments" in look(editor, DRAFTS)

@@ -186,6 +186,8 @@ def test_destinations_are_added_and_removed_without_saving(editor: Client, draft
     page = send(editor, draft, {"destinations.0.usual_seconds": "77"}, button="add").content.decode()
     assert 'name="destinations.1.origin"' in page
     assert "A new destination" in page
+    assert re.search(r'<details class="destination" id="new" open>\s*<summary>A new destination', page)
+    assert 'edit/#new">Add a destination' in page
     assert 'value="77"' in page
     two = typed(draft, new_destination(1)) | {"remove": "0"}
     page = editor.post(page_of(draft, "edit"), two).content.decode()
@@ -195,6 +197,35 @@ def test_destinations_are_added_and_removed_without_saving(editor: Client, draft
     kept = {name: value for name, value in typed(draft, new_destination(5)).items() if "tions.0." not in name}
     assert editor.post(page_of(draft, "edit"), kept | {"save": "Save"}).status_code == 302
     assert [each.origin for each in stored(draft).destinations] == ["https://wallet.example.net"]
+
+
+def test_destinations_of_one_origin_are_told_apart(editor: Client, erin: User) -> None:
+    twice = [DESTINATION, DESTINATION | {"tenants": ["globex", "initech"], "paths": ["/other"]}]
+    page = look(editor, page_of(draft_by(erin, lay_over(DEFAULT_DOCUMENT, {"destinations": twice})), "edit"))
+    assert "example-pay, for acme</bdi>" in page
+    assert "example-pay, for globex, initech</bdi>" in page
+
+
+@pytest.mark.parametrize(
+    ("button", "needed"),
+    [("Try the link", "Fill in the URL"), ("Try the form", "Fill in the schema"), ("Try the id", "Fill in the id")],
+)
+def test_trying_nothing_says_what_to_fill_in(editor: Client, draft: PolicyDraft, button: str, needed: str) -> None:
+    page = editor.post(page_of(draft, "edit"), typed(draft, {}) | {"try": button}).content.decode()
+    assert page.count("Fill in the ") == 1
+    assert needed in page
+    assert "Fill in the " not in send(editor, draft, {}, button="try").content.decode()
+
+
+def test_a_link_that_nobody_sends_says_who_is_left_blank(editor: Client, draft: PolicyDraft) -> None:
+    for changes, said_blank in (
+        ({"try.tenant": "", "try.service": "booking"}, "Tenant is left blank"),
+        ({"try.tenant": " ", "try.service": ""}, "Tenant and Service are left blank"),
+        ({"try.tenant": "acme", "try.service": "booking"}, ""),
+    ):
+        page = said(send(editor, draft, {"try.url": PAY} | changes, button="try"))
+        assert said_blank in page
+        assert ("left blank" in page) == bool(said_blank)
 
 
 def test_many_destinations_are_edited_a_page_at_a_time(

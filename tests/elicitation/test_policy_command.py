@@ -86,7 +86,7 @@ def test_a_second_person_approves_and_activates_by_password(monkeypatch: pytest.
     assert "may not approve" in failing(2, "approve", number, "--as", "approver")
     approver.user_permissions.add(Permission.objects.get(codename="approve_policydraft"))
     monkeypatch.setattr("sys.stdin", io.StringIO("wrong\n"))
-    assert "cannot sign in" in failing(2, "approve", number, "--as", "approver")
+    assert "cannot sign in with this password" in failing(2, "approve", number, "--as", "approver")
     monkeypatch.setattr("sys.stdin", io.StringIO("right-horse\nright-horse\n"))
     policy("approve", number, "--as", "approver")
     policy("activate", number, "--as", "approver")
@@ -124,5 +124,5 @@ def test_a_diff_counts_and_names_the_pending_entries_it_touches(desk: Desk) -> N
     desk.admit(form=True, operation=builders.operation(question="form"))
     draft = drafts.begin("x", revisions.active(), builders.document(paths=["/elsewhere"]), "[]", None)
     text = policy("diff", draft.pk)
-    assert "1 pending entries would no longer be admitted." in text
+    assert "Pending entries that would no longer be admitted: 1." in text
     assert f"{public_id}: url.path_not_listed" in text

@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 
 from elicitation.models import Elicitation, Heartbeat
-from elicitation.services import actors, move, recovery, sweeps
+from elicitation.policy.lifecycle import State
+from elicitation.services import actors, move, operators, sweeps
 from elicitation.services.move import TransitionRefused
-from elicitation.services.recovery import CancelReason
+from elicitation.services.operators import CancelReason
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 from tests.elicitation.test_asking_again import act, apply, complete, consent
@@ -209,7 +210,7 @@ def test_a_finished_entry_cannot_be_undone(desk: Desk, verb: str) -> None:
 def test_an_operator_cancels_with_a_reason_and_is_told_the_real_state_when_too_late(desk: Desk) -> None:
     public_id = desk.admit().json()["id"]
     uid, by = builders.entry_of(public_id).uid, actors.operator(7)
-    recovery.cancel_by_operator(uid, by, CancelReason.PROVIDER_OUTAGE)
+    operators.cancel(uid, by, CancelReason.PROVIDER_OUTAGE)
     last = builders.ledger(public_id)[-1]
     assert (last.event, last.reason_code, last.actor_kind, last.actor_id) == (
         "cancel",
@@ -218,7 +219,7 @@ def test_an_operator_cancels_with_a_reason_and_is_told_the_real_state_when_too_l
         "7",
     )
     with pytest.raises(TransitionRefused) as refused:
-        recovery.cancel_by_operator(uid, by, CancelReason.SECURITY)
+        operators.cancel(uid, by, CancelReason.SECURITY)
     assert refused.value.state == "CANCELLED"
     assert builders.entry_of(public_id).cancel_reason == "provider_outage"
 
@@ -299,3 +300,48 @@ def test_consume_hands_over_once_and_only_to_the_waiting_operation(desk: Desk) -
     assert desk.call(f"elicitations/elc_{'a' * 26}/consume", right).json()["outcome"] == "unknown"
     assert builders.snapshot(public_id) == before
     assert desk.call(path, right).json()["outcome"] == "applied"
+
+
+def test_an_operator_closes_late_evidence_with_a_reason_and_asking_is_free_again(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    act(desk, public_id, "cancel")
+    desk.event(public_id)
+    uid, by = builders.entry_of(public_id).uid, actors.operator(7)
+    assert desk.admit().json()["code"] == "evidence_waiting"
+    closed = operators.close_late(uid, by, operators.CloseReason.REFUNDED)
+    assert (closed.entry.state, closed.entry.late_evidence) == ("CANCELLED", False)
+    last = builders.ledger(public_id)[-1]
+    assert (last.event, last.reason_code, last.actor_id) == ("close", "refunded", "7")
+    assert desk.admit().status_code == 201
+    with pytest.raises(TransitionRefused):
+        operators.close_late(uid, by, operators.CloseReason.OTHER)
+    desk.event(public_id, "pi_2")
+    assert builders.entry_of(public_id).late_evidence, "new evidence opens it again"
+
+
+def test_an_operator_marks_a_confirmation_lost_and_retries(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    consent(desk, public_id)
+    uid, by = builders.entry_of(public_id).uid, actors.operator(7)
+    with pytest.raises(TransitionRefused):
+        operators.retry(uid, by)
+    with pytest.raises(TransitionRefused):
+        operators.mark_lost(uid, by, State.ADMITTED)
+    assert operators.mark_lost(uid, by, State.CONSENT_PENDING).entry.state == "RETRY_REQUIRED"
+    assert operators.retry(uid, by).outcome == "no_lookup"
+    desk.event(public_id)
+    assert operators.retry(uid, by).outcome == "completed"
+    assert [row.actor_id for row in builders.ledger(public_id) if row.event in ("lost", "retry")] == ["7", "7"]
+
+
+def test_what_waits_is_said_in_every_reply_with_its_own_next_step(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    consent(desk, public_id)
+    desk.event(public_id, subject=None)
+    entry = desk.call(f"elicitations/{public_id}", method="GET").json()
+    assert entry["evidence_waiting"] is True
+    assert "whose it is" in entry["next_step"]
+    act(desk, public_id, "cancel")
+    entry = desk.call(f"elicitations/{public_id}", method="GET").json()
+    assert entry["evidence_waiting"] is True
+    assert "close it with a reason" in entry["next_step"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 
@@ -11,7 +12,8 @@ from audit.models import LedgerEntry
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event
 from elicitation.services import timeline as lines
-from elicitation.services.recovery import CancelReason
+from elicitation.services.operators import CancelReason, CloseReason
+from elicitation.services.recovery import RetryOutcome
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 
@@ -58,9 +60,52 @@ def test_a_completion_says_where_its_proof_came_from(source: str) -> None:
     assert "confirmed the work" in sentence("evidence", outcome="completed", completion_source=source)
 
 
-@pytest.mark.parametrize("outcome", sorted(set(lines.REFUSED) - {"content_missing", "transition_refused"}))
+@pytest.mark.parametrize("outcome", sorted(lines.RETRIED))
 def test_a_retry_says_what_it_found_also_when_evidence_fails_a_check(outcome: str) -> None:
-    assert sentence("retry", outcome=outcome, attempt=2) == f"Retry 2: {lines.REFUSED[outcome]}."
+    said = sentence("retry", outcome=outcome, attempt=2)
+    assert said == f"Retry 2: {lines.RETRIED[outcome]}."
+    assert "again" not in said
+
+
+def test_every_outcome_of_a_retry_has_words() -> None:
+    out_of_reach = {
+        EvidenceOutcome.UNKNOWN_IGNORED,
+        EvidenceOutcome.WRONG_TENANT_DENIED,
+        EvidenceOutcome.WRONG_SERVICE_DENIED,
+    }
+    judged = set(RetryOutcome) | (set(EvidenceOutcome) - out_of_reach)
+    assert judged <= set(lines.RETRIED) <= vocabulary.OUTCOMES
+    assert out_of_reach.isdisjoint(lines.RETRIED)
+
+
+def test_every_reason_of_a_closing_has_words_on_the_timeline() -> None:
+    assert set(lines.CLOSE_REASONS) == set(CloseReason)
+    for reason, words in lines.CLOSE_REASONS.items():
+        assert sentence("close", reason_code=reason) == f"An operator closed the late evidence: {words}."
+
+
+def test_a_refusal_says_that_something_is_kept_only_where_it_was() -> None:
+    bare = sentence("refused", outcome="not_pending_denied", state_to="CANCELLED")
+    kept = sentence("refused", outcome="not_pending_denied", state_to="CANCELLED", related_id=uuid4())
+    assert ("kept" in bare, "kept as late evidence" in kept) == (False, True)
+    unbound = [
+        sentence("refused", outcome="unbound_held", state_to=state, related_id=uuid4())
+        for state in ("CONSENT_PENDING", "EXPIRED")
+    ]
+    assert ["came again" in text for text in unbound] == [True, False]
+    assert "came after the end" in unbound[1]
+
+
+def test_evidence_says_what_it_waited_for() -> None:
+    assert "person's consent" in sentence("evidence", outcome="held", state_from="ADMITTED")
+    assert "desk's page" in sentence("evidence", outcome="held", state_from="CONSENT_PENDING")
+    unbound = sentence("evidence", outcome="unbound_held", state_from="CONSENT_PENDING")
+    assert unbound == "A confirmation arrived that does not say whose it is. It was held."
+
+
+def test_a_reversal_says_whether_the_result_had_been_used() -> None:
+    assert "took the result back" in sentence("reversal", state_to="COMPLETE")
+    assert "had not been used" in sentence("reversal", state_to="CANCELLED")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +128,9 @@ def test_an_operators_reason_is_told_in_words() -> None:
 
 
 def test_the_deadline_says_whether_a_confirmation_was_held() -> None:
-    assert "This is not a refusal" in sentence("deadline", state_to="EXPIRED")
+    assert "Nobody answered" in sentence("deadline", state_from="ADMITTED", state_to="EXPIRED")
+    told = sentence("deadline", state_from="CONSENT_PENDING", state_to="EXPIRED")
+    assert told == "No confirmation that it could use came in time, so it expired. This is not a refusal."
     assert "nobody is sent twice" in sentence("deadline", state_to="RETRY_REQUIRED")
 
 
@@ -99,7 +146,7 @@ def test_a_payment_reads_as_a_story_oldest_first(desk: Desk) -> None:
     assert texts(public_id) == [
         "The policy admitted the question (revision 2).",
         "The person agreed to open the link (answer took 9.0 s).",
-        "Refused: a confirmation names another person than the one who was asked.",
+        "Refused: word about the outside work names another person than the one who was asked.",
         "The provider confirmed the work by a signed message.",
         "The waiting call took the result: it is applied.",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from elicitation.policy.admission import Ruling, decide
 from elicitation.policy.decision import Ask, Delivery, Purpose, Wire
 from elicitation.policy.document import DEFAULT_DOCUMENT, Document, lay_over
 from elicitation.policy.replay import Recorded, ReplayOutcome, replay
-from tests.policy.asking import BOTH_MODES, DESK_ID, DESTINATION, DOCUMENT, document
+from tests.policy.asking import BOTH_MODES, DESK_ID, DESTINATION, DOCUMENT, SERVICE_KEY, document
 
 OTHER = {**DESTINATION, "origin": "https://pay.example.org", "paths": ["/"], "purposes": ["payment"]}
 
@@ -59,7 +60,7 @@ DOCUMENTS: dict[str, Document] = {
 
 
 def requests(chance: random.Random) -> dict[str, Any]:
-    names = ["region", "password", "count", "ok", "tags", "sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc"]
+    names = ["region", "password", "count", "ok", "tags", "credit_card", SERVICE_KEY]
     field = chance.choice(
         [
             {"type": "string", "enum": ["a", "b", "c"][: chance.randint(1, 3)]},
@@ -88,12 +89,15 @@ def requests(chance: random.Random) -> dict[str, Any]:
             "http://x",
         ]
     )
-    path = chance.choice(["/start", "/start/now", "/ui", "/begin", "/", "/other"])
-    query = chance.choice(["", "?flow=auth", "?flow=other", "?flow=auth&state=abc", "?api_token=x", "?x=1", "?e=elc_1"])
+    path = chance.choice(["/start", "/start/now", "/ui", "/begin", "/", "/other", "/start/..;/a", "/start/a;otp=1"])
+    query = chance.choice(
+        ["", "?flow=auth", "?flow=other", "?flow=auth&state=abc", "?api_token=x", "?x=1", "?e=elc_1", "?state=%00"]
+    )
     link = {"mode": "url", "message": form["message"], "url": base + path + query}
     if chance.random() < 0.2:
         link["elicitationId"] = chance.choice(["7", "3f0c9a52-6d0e-4c55-9a51-0f4d0a3a7c11", "q8Zk2Lw9Xv4Tn7Rb1Ys5"])
-    return chance.choice([form, link, {**form, "mode": "form"}, {"mode": "url", "message": ""}, {}])
+    aside = {"_meta": {"note": SERVICE_KEY}} if chance.random() < 0.1 else {}
+    return {**chance.choice([form, link, {**form, "mode": "form"}, {"mode": "url", "message": ""}, {}]), **aside}
 
 
 def asked(chance: random.Random) -> Ask:
@@ -164,3 +168,12 @@ def test_under_the_same_document_everything_is_replayable_and_the_same(name: str
         real = decide(ask, DOCUMENTS[name], 1)
         verdict = replay(recorded(ask, real, DOCUMENTS[name]), DOCUMENTS[name], lay_over(DOCUMENTS[name], {}))
         assert str(verdict.outcome) == str(real.decision.outcome), (ask, verdict, real.decision.findings)
+
+
+def test_a_secret_beside_the_question_stays_one_under_every_draft() -> None:
+    given = asked(random.Random(0))
+    request = {"mode": "url", "message": "Hi.", "url": "https://consent.example.com/start", "_meta": {"a": SERVICE_KEY}}
+    ask = replace(given, request=request, purpose=Purpose.PAYMENT, capabilities=BOTH_MODES, window_seconds=None)
+    record = recorded(ask, decide(ask, DOCUMENT, 1), DOCUMENT)
+    for draft in ("as it is", "words", "another origin too", "short texts"):
+        assert replay(record, DOCUMENT, DOCUMENTS[draft]).outcome is ReplayOutcome.DENY

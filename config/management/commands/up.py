@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any, Final
@@ -9,16 +10,17 @@ from typing import Any, Final
 from django.contrib.auth import get_user_model
 from django.core.checks import ERROR, Tags, run_checks
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from config import processes, supervisor
+from elicitation.management.base import DeskCommand
 
 OPERATOR: Final = "operator"
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = (
         "Migrate, make the first operator where there is none, and run the web server and the schedule\n"
         "(and a worker, when CELERY_BROKER_URL is set) until SIGTERM or Ctrl-C.\n\n"
@@ -36,7 +38,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, port: int, demo: bool, **options: Any) -> None:
         if not 0 < port < 65536:
             raise CommandError("--port is a number from 1 to 65535.", returncode=2)
+        os.umask(0o077)  # the database and the keys are nobody else's to read
         supervisor.refuse_taken_port(host, port)
+        supervisor.refuse_dead_broker()
         with supervisor.alone_in_folder():
             self._prepare()
             self._run(host, port, demo)
@@ -45,7 +49,7 @@ class Command(BaseCommand):
         """Bring the database up to date, quietly, and at once when it already is."""
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            self.stderr.write("Preparing the database ...")
+            self.note("Preparing the database ...")
             call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
         wrong = [
             problem
@@ -64,6 +68,8 @@ class Command(BaseCommand):
 
     def _run(self, host: str, port: int, demo: bool) -> None:
         environment, address = supervisor.environment_for(host, port)
+        if demo:
+            environment.setdefault("DESK_LOG_LEVEL", "WARNING")  # the demo's story is what this start is for
         watch = supervisor.Watch()
         demo_failed = False
         try:
@@ -78,7 +84,7 @@ class Command(BaseCommand):
                 try:
                     if watch.until(show.ended) and show.process.returncode:
                         demo_failed = True
-                        self.stderr.write(f"The demo failed (exit code {show.process.returncode}); the desk goes on.")
+                        self.note(f"The demo failed (exit code {show.process.returncode}); the desk goes on.")
                 finally:
                     processes.stop([show])
             watch.until(lambda: False)

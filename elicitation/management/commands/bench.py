@@ -7,16 +7,18 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import asdict
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from elicitation.bench.frame import FEWEST_ROUNDS, Bench, CannotMeasure, Row, measure
+from elicitation.bench.frame import FEWEST_ROUNDS, Bench, CannotMeasure, Row, measure, readable
+from elicitation.bench.policy import policy
 from elicitation.bench.replay import replay
 from elicitation.bench.start import start
+from elicitation.management.base import DeskCommand
 
-BENCHES: Final[dict[str, Bench]] = {"start": start, "replay": replay}
+BENCHES: Final[dict[str, Bench]] = {"start": start, "replay": replay, "policy": policy}
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = (
         "Measure each figure beside its peer or its limit: interleaved rounds, medians, a ratio, a goal.\n\n"
         "Example: manage.py bench start --rounds 5 --format json\n\n"
@@ -44,7 +46,7 @@ class Command(BaseCommand):
                         case Row():
                             rows.append(found)
                         case str():
-                            self.stderr.write(found)
+                            self.note(found)
             except CannotMeasure as problem:
                 raise CommandError(str(problem), returncode=2) from None
         if format == "json":
@@ -59,10 +61,10 @@ class Command(BaseCommand):
 def _table(rows: list[Row]) -> str:
     lines = [f"{'figure':34} {'median':>9}  {'beside':24} {'ratio':>6} {'goal':>7}"]
     for row in rows:
-        beside = f"{row.beside} {row.peer_seconds:.2f} s"
+        beside = f"{row.beside} {readable(row.peer_seconds)}"
         goal = f"<= {row.goal:.2f}"
         lines.append(
-            f"{f'{row.bench}: {row.figure}':34} {row.seconds:7.2f} s  {beside:24} {row.ratio:6.2f} {goal:>7}"
+            f"{f'{row.bench}: {row.figure}':34} {readable(row.seconds):>9}  {beside:24} {row.ratio:6.2f} {goal:>7}"
             f"  {'met' if row.met else 'MISSED'}"
         )
     return "\n".join(lines)

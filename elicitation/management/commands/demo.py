@@ -17,11 +17,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 
 from audit.models import LedgerEntry
 from elicitation.demo.expected import FLOWS, Flow
 from elicitation.demo.processes import ROOT, Child, ProcessFailed
+from elicitation.management.base import DeskCommand
 from elicitation.models import Elicitation, Provider, Service, Tenant
 from elicitation.policy import identifiers
 from elicitation.policy.document import Document, parse
@@ -87,7 +87,7 @@ class Played:
         }
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = (
         "Play every flow against the running desk: a booking server, an MCP client and a payment provider, each in a\n"
         "process of its own (from .venv-demo), in the tenant 'demo'. Values that must stay out of the desk carry a\n"
@@ -105,7 +105,7 @@ class Command(BaseCommand):
         try:
             played = self._play(base_url.rstrip("/"))
         except (CannotRun, ProcessFailed) as problem:
-            self.stderr.write(str(problem))
+            self.note(str(problem))
             sys.exit(2)
         if options["format"] == "json":
             self.stdout.write(json.dumps(_summary(played), indent=2))
@@ -138,7 +138,7 @@ class Command(BaseCommand):
             def start(module: str, config: Mapping[str, object]) -> Child:
                 return running.enter_context(Child(python, f"elicitation.demo.{module}", config))
 
-            self.stderr.write("Starting the provider, the booking server and the client ...")
+            self.note("Starting the provider, the booking server and the client ...")
             events = f"{base_url}/api/v1/providers/{PROVIDER}/events"
             provider = start("provider", {"events_url": events, "secret": secret, "accounts": people})
             server = start("server", {"desk_url": base_url, "key": key, "tokens": {token: people["alice"]}})
@@ -149,7 +149,7 @@ class Command(BaseCommand):
             client = start("client", {**places, "token": token, "run": run})
             played = []
             for flow in FLOWS:
-                self.stderr.write(f"{flow.name}: {flow.story} ...")
+                self.note(f"{flow.name}: {flow.story} ...")
                 played.append(_played(flow, client.hear(FLOW_SECONDS)))
             return played
 
@@ -162,7 +162,7 @@ class Command(BaseCommand):
             revision = drafts.activate_alone(_with_destination(document), "demo")
         except drafts.NotPossible as problem:
             raise CannotRun(f"The demo's destination cannot be allowed: {problem}") from None
-        self.stderr.write(f"Policy revision {revision.number} is in force: it allows the demo's destination.")
+        self.note(f"Policy revision {revision.number} is in force: it allows the demo's destination.")
 
     def _show(self, played: list[Played]) -> None:
         rows = [("flow", "what happened", "state", "")]

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from elicitation.drill.runner import CaseError
+from elicitation.management.base import DeskCommand
 from elicitation.management.policy_text import differences, drill_lines, replay_json, replay_lines, touched_lines
 from elicitation.models import PolicyDraft, PolicyRevision
 from elicitation.policy.document import Document, DocumentError, parse
@@ -24,7 +25,7 @@ from elicitation.services.revisions import InForce
 MAX_DAYS: Final = 3650
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = (
         "Draft, compare, replay, approve and activate policy. A draft is activated when the drill and the policy's own "
         "cases match, by somebody who did not edit it; done alone, from the machine's shell, it is on the ledger as "
@@ -121,7 +122,7 @@ class Command(BaseCommand):
             self._begun(drafts.begin(title, present, document, cases, None))
         else:
             drafts.edit(draft, document, cases, None)
-            self.stderr.write(f"Draft {draft.pk} has the new content; its approvals are void.")
+            self.note(f"Draft {draft.pk} has the new content; its approvals are void.")
 
     def _export(self, options: dict[str, Any]) -> None:
         row: PolicyDraft | PolicyRevision
@@ -154,12 +155,12 @@ class Command(BaseCommand):
         self._print(options, replay_lines(replayed), replay_json(replayed))
 
     def _progress(self, done: int, of: int) -> None:
-        self.stderr.write(f"\r{done} of {of} decisions", ending="\n" if done == of else "")
+        self.note(f"\r{done} of {of} decisions", ending="\n" if done == of else "")
 
     def _approve(self, options: dict[str, Any]) -> None:
         draft, person = _draft(options["draft"]), _person(options["person"])
         drafts.approve(draft, draft.digest, person)
-        self.stderr.write(f"Draft {draft.pk} is approved as it stands now.")
+        self.note(f"Draft {draft.pk} is approved as it stands now.")
 
     def _activate(self, options: dict[str, Any]) -> None:
         draft, alone, name = _draft(options["draft"]), options["alone"], options["person"]
@@ -169,12 +170,12 @@ class Command(BaseCommand):
             raise CommandError(f"Say why in 1 to {drafts.TITLE_LENGTH} characters.", returncode=2)
         person = None if name is None else _person(name)
         policy = drafts.activate(draft, draft.digest, person, alone=(alone or "").strip())
-        self.stderr.write(f"Revision {policy.number} is in force, {policy.digest}.")
+        self.note(f"Revision {policy.number} is in force, {policy.digest}.")
 
     def _discard(self, options: dict[str, Any]) -> None:
         draft = _draft(options["draft"])
         drafts.discard(draft, draft.digest, None)
-        self.stderr.write(f"Draft {draft.pk} is discarded.")
+        self.note(f"Draft {draft.pk} is discarded.")
 
     def _rollback(self, options: dict[str, Any]) -> None:
         draft = drafts.roll_back(options["revision"], None)
@@ -184,7 +185,7 @@ class Command(BaseCommand):
 
     def _begun(self, draft: PolicyDraft) -> None:
         self.stdout.write(str(draft.pk))
-        self.stderr.write(f"Draft {draft.pk} is begun on revision {draft.base.number}.")
+        self.note(f"Draft {draft.pk} is begun on revision {draft.base.number}.")
 
     def _print(self, options: dict[str, Any], lines: list[str], value: object) -> None:
         if options["format"] == "json":
@@ -237,5 +238,9 @@ def _person(name: str) -> User:
     password = getpass(f"Password of {name}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     person = authenticate(username=name, password=password)
     if not isinstance(person, User) or not person.has_perm("elicitation.approve_policydraft"):
-        raise CommandError("This person cannot sign in here, or may not approve policy.", returncode=2)
+        raise CommandError(
+            "This person cannot sign in with this password, or may not approve policy. The password is read from the "
+            "terminal, or from the first line of standard input.",
+            returncode=2,
+        )
     return person

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from elicitation.management.base import DeskCommand
 from elicitation.management.parties import provider_named
 from elicitation.services import keys
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = (
         "Create or revoke the secret with which a provider signs its events (Standard Webhooks). A secret is shown "
         "once and kept sealed; several are good at once, so that they can be rotated.\n\n"
@@ -32,6 +34,13 @@ class Command(BaseCommand):
         match options["verb"]:
             case "create":
                 self.stdout.write(keys.create_provider_key(provider))
-                self.stderr.write(f"Events go to {settings.DESK_BASE_URL}/api/v1/providers/{provider.slug}/events")
+                path = f"/api/v1/providers/{provider.slug}/events"
+                if "DESK_BASE_URL" in os.environ:
+                    self.note(f"Events go to {settings.DESK_BASE_URL}{path}")
+                else:
+                    self.note(f"Events go to {path} at the desk's address; DESK_BASE_URL would name it here.")
             case "revoke":
-                self.stderr.write(f"{keys.revoke_provider_keys(provider)} secrets were revoked.")
+                count = keys.revoke_provider_keys(provider)
+                if not count:
+                    raise CommandError("The provider has no live secret.", returncode=2)
+                self.note(f"Revoked: {count}. The provider is not heard any more.")

@@ -6,14 +6,13 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand
-
+from elicitation.management.base import DeskCommand
 from elicitation.services import sweeps
 
 SWEEPS: Final[dict[str, Callable[[], int]]] = {"expire": sweeps.expire}
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = (
         "Run a sweep, or all of them, until nothing is due; with --once, one bounded pass each.\n\n"
         "Example: manage.py sweep expire --once\n\n"
@@ -34,5 +33,5 @@ class Command(BaseCommand):
                 total += moved
                 if once:
                     break
-                self.stderr.write(f"{each}: {total} so far")
+                self.note(f"{each}: {total} so far")
             self.stdout.write(f"{each}: {total}")

@@ -1,0 +1,34 @@
+"""One body for each call whose shape is not plain from its schema, as it can be sent."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_SUBJECT: Final = {"iss": "https://id.example", "sub": "u-4711"}
+_OPERATION: Final = {
+    "method": "tools/call",
+    "target": "pay_surcharge",
+    "arguments_digest": "sha256:93156e25d62dc7396df74dfa83dbc2eb9f6dcc0e3917254a3cb3690ff91dce48",
+}
+
+ADMISSION: Final[dict[str, Any]] = {
+    "wire": "2025-11-25",
+    "delivery": "create",
+    "client": {"name": "x-client", "version": "2.1", "capabilities": {"elicitation": {"form": {}, "url": {}}}},
+    "subject": _SUBJECT,
+    "operation": _OPERATION,
+    "purpose": "payment",
+    "request": {"mode": "url", "message": "Pay the surcharge.", "url": "https://consent.example.com/start?flow=pay"},
+}
+ANSWER: Final[dict[str, Any]] = {"subject": _SUBJECT, "action": "accept", "content": "absent", "latency_ms": 9000}
+CONSUMPTION: Final[dict[str, Any]] = {"subject": _SUBJECT, "operation": _OPERATION}
+PROVIDER_EVENT: Final[dict[str, Any]] = {
+    "type": "elicitation.completed",
+    "timestamp": "2026-01-31T12:00:03Z",
+    "data": {
+        "elicitation_id": "elc_aaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "result_ref": "pi_3QexampleRef",
+        "occurred_at": "2026-01-31T12:00:00Z",
+        "subject": _SUBJECT,
+    },
+}
