@@ -83,7 +83,7 @@ def _database() -> dict[str, Any]:
             "NAME": STATE_DIR / "desk.sqlite3",
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
+                "timeout": 60,
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
             },
             "TEST": {"NAME": STATE_DIR / "test.sqlite3"},
