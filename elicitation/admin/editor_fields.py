@@ -91,7 +91,7 @@ _SHAPES: Final[dict[str, Shape]] = {
             (EvidenceSource.SERVER, "the service's own word"),
         ),
     ),
-    "destinations.*.connect_page": Shape(Kind.SWITCH, help="The person signs in on the desk's page first."),
+    "destinations.*.connect_page": Shape(Kind.SWITCH, help="This desk serves no connect page, so leave it off."),
     "destinations.*.reuse_results": Shape(Kind.SWITCH, help="The provider may report one result for several entries."),
     "destinations.*.usual_seconds": Shape(Kind.NUMBER, help="Seconds until a completion usually comes."),
 }
