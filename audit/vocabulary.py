@@ -45,6 +45,11 @@ EVENTS: Final = frozenset(
         "tenant_opened",
         "service_opened",
         "provider_opened",
+        "provider_changed",
+        "lookup",
+        "honour_proposed",
+        "honour_withdrawn",
+        "signal_resent",
         "key_created",
         "key_revoked",
     }
@@ -104,6 +109,10 @@ OUTCOMES: Final = frozenset(
         "draft_changed",
         "draft_closed",
         "red_drill",
+        # why kept evidence was not honoured
+        "entry_changed",
+        "newer_entry",
+        "proposal_expired",
     }
 )
 
@@ -148,7 +157,24 @@ ACTOR_KINDS: Final = frozenset({"client", "user", "service", "provider", "operat
 ROLES: Final = frozenset(
     {"administrator", "operator", "auditor", "support", "policy_editor", "policy_approver", "shell"}
 )
-SIGNALS: Final = frozenset({"activation_alone", "reversal"})
+#: What calls for a person's attention. The first four need no threshold.
+SIGNALS: Final = frozenset(
+    {
+        "activation_alone",
+        "reversal",
+        "conflicting_result",
+        "reused_result",
+        "wrong_user_entry",
+        "wrong_user_person",
+        "wrong_tenant",
+        "lost_rate",
+        "credential_forms",
+        "lookalike_origins",
+        "bad_signatures",
+        "auto_answers",
+        "late_sweep",
+    }
+)
 DECIDED_BY: Final = frozenset({"person", "client_asserted", "probably_not_shown", "unknown"})
 CONSENT_SOURCES: Final = frozenset({"answer", "connect_page", "user_report", "evidence_only"})
 COMPLETION_SOURCES: Final = frozenset({"webhook", "server", "reconcile", "operator"})

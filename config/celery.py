@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Final
 
 from celery import Celery
 from celery.signals import setup_logging, worker_process_init
@@ -13,11 +13,16 @@ from config.processes import die_with
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+#: Every sweep of ``elicitation.services.sweeps.registry``, in seconds.
+SCHEDULE: Final = {"expire": 5.0}
+
 app = Celery("desk")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.beat_schedule = {
-    "expire": {"task": "elicitation.tasks.expire", "schedule": 5.0},
+    # A tick that nobody took up in time is dropped: the next one does the same work.
+    name: {"task": f"elicitation.tasks.{name}", "schedule": seconds, "options": {"expires": seconds}}
+    for name, seconds in SCHEDULE.items()
 }
 app.conf.task_serializer = "json"
 app.conf.accept_content = ["json"]

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_safe
 from audit import triggers
 from elicitation.models import Heartbeat
 from elicitation.services import clock
+from elicitation.services.sweeps.registry import SWEEPS
 
 #: A sweep beats every few seconds; silent for this long, it is not running.
 SILENT_AFTER: Final = timedelta(seconds=60)
-SWEEPS: Final = ("expire",)
 
 OK: Final = "ok"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from celery import shared_task
 from django.db import close_old_connections
 
-from elicitation.services import sweeps
+from elicitation.services.sweeps.registry import SWEEPS
 
 
 @shared_task(name="elicitation.tasks.expire", ignore_result=True)
 def expire() -> int:
     close_old_connections()
-    return sweeps.expire()
+    return SWEEPS["expire"]()

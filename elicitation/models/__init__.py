@@ -1,18 +1,34 @@
 """What the registry keeps. Models hold columns and constraints; changes are made by ``elicitation.services``."""
 
 from elicitation.models.elicitations import Elicitation
-from elicitation.models.evidence import Evidence, EvidenceStatus, RefusedAttempt, WebhookDelivery
-from elicitation.models.parties import Client, Provider, ProviderKey, Service, ServiceKey, Subject, Tenant
+from elicitation.models.evidence import BadSignature, Evidence, EvidenceStatus, RefusedAttempt, WebhookDelivery
+from elicitation.models.parties import (
+    Client,
+    KeyUse,
+    LookupKind,
+    Provider,
+    ProviderKey,
+    Service,
+    ServiceKey,
+    SignatureScheme,
+    Subject,
+    Tenant,
+)
 from elicitation.models.policy import Decision, PolicyApproval, PolicyDraft, PolicyRevision
+from elicitation.models.proposals import HonourProposal
 from elicitation.models.upkeep import Heartbeat
 
 __all__ = [
+    "BadSignature",
     "Client",
     "Decision",
     "Elicitation",
     "Evidence",
     "EvidenceStatus",
     "Heartbeat",
+    "HonourProposal",
+    "KeyUse",
+    "LookupKind",
     "PolicyApproval",
     "PolicyDraft",
     "PolicyRevision",
@@ -21,6 +37,7 @@ __all__ = [
     "RefusedAttempt",
     "Service",
     "ServiceKey",
+    "SignatureScheme",
     "Subject",
     "Tenant",
     "WebhookDelivery",

@@ -29,7 +29,8 @@ class Elicitation(models.Model):
     ``state`` moves as ``policy/lifecycle.py`` says and is written by ``services/move.py`` alone, with its ledger
     entries, in one transaction. ``version`` grows with every stored event. ``deadline`` is when a live state ends
     (half open); ``window_ends_at`` is the end of the time in which the person could act, which a retry window
-    does not extend.
+    does not extend. ``unresolved``: it expired while its confirmation was lost, and nobody has closed it.
+    ``next_lookup_at`` is when the reconciler takes it up.
     """
 
     uid = models.UUIDField(unique=True, editable=False)
@@ -84,6 +85,10 @@ class Elicitation(models.Model):
     cancel_reason = models.CharField(max_length=32, blank=True)
     held_evidence = models.BooleanField(default=False)
     late_evidence = models.BooleanField(default=False)
+    unresolved = models.BooleanField(default=False)
+    looked_up_at = models.DateTimeField(null=True)
+    lookup_outcome = models.CharField(max_length=20, blank=True)
+    next_lookup_at = models.DateTimeField(null=True)
     feed_index = models.PositiveBigIntegerField(null=True)
 
     class Meta:
@@ -92,6 +97,23 @@ class Elicitation(models.Model):
             models.Index(fields=["deadline"], condition=_LIVE, name="elicitation_due"),  # the expire sweep
             models.Index(fields=["id"], condition=Q(late_evidence=True), name="elicitation_late"),  # waits for people
             models.Index(fields=["id"], condition=Q(held_evidence=True), name="elicitation_held"),  # waits, too
+            models.Index(fields=["id"], condition=Q(unresolved=True), name="elicitation_unresolved"),  # waits, too
+            models.Index(
+                fields=["next_lookup_at"], condition=Q(next_lookup_at__isnull=False), name="elicitation_lookup_due"
+            ),  # the reconciler
+            models.Index(
+                fields=["provider", "lost_at"], condition=Q(lost_at__isnull=False), name="elicitation_lost"
+            ),  # the lost rate of a provider, beside the next one
+            models.Index(
+                fields=["provider", "completed_at"],
+                condition=Q(completed_at__isnull=False),
+                name="elicitation_completed",
+            ),
+            models.Index(
+                fields=["client", "answered_at"],
+                condition=Q(answered_at__isnull=False),
+                name="elicitation_answered",
+            ),  # probable auto-answers of a client
             models.Index(
                 fields=["service", "completed_at"],
                 condition=Q(state=State.COMPLETE.value, feed_index__isnull=True),

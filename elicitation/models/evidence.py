@@ -75,6 +75,24 @@ class WebhookDelivery(models.Model):
         return f"{self.provider.slug}: {self.outcome}"
 
 
+class BadSignature(models.Model):
+    """Counts deliveries to a provider's address that were not signed with a live key of it, by the hour."""
+
+    provider = models.ForeignKey("elicitation.Provider", on_delete=models.CASCADE, related_name="bad_signatures")
+    hour = models.DateTimeField()
+    last_at = models.DateTimeField()
+    count = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        default_permissions: ClassVar = ()
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["provider", "hour"], name="bad_signatures_of_hour"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider.slug} × {self.count}"
+
+
 class RefusedAttempt(models.Model):
     """Counts repeats of a refusal, so that the ledger gets the first and one closing entry, not each.
 

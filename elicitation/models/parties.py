@@ -67,24 +67,64 @@ class ServiceKey(models.Model):
         return f"{self.prefix}…"
 
 
+class SignatureScheme(models.TextChoices):
+    """How a provider signs and words its events."""
+
+    STANDARD = "standard", "Standard Webhooks"
+    STRIPE = "stripe", "Stripe"
+
+
+class LookupKind(models.TextChoices):
+    """How a provider is asked what became of an elicitation. ``NONE``: it cannot be asked."""
+
+    NONE = "", "none"
+    GENERIC = "generic", "generic"
+    STRIPE = "stripe", "Stripe"
+
+
 class Provider(models.Model):
     """An outside service of one tenant that can complete elicitations. Its slug is unique on the whole desk,
-    because it stands in the address of its webhook."""
+    because it stands in the address of its webhook.
+
+    ``lookup_failures`` counts look-ups that failed in a row; until ``lookup_paused_until`` nobody asks again.
+    """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="providers")
     slug = models.CharField(max_length=40, unique=True, validators=[slug_validator])
     name = models.CharField(max_length=200)
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
+    scheme = models.CharField(max_length=8, choices=SignatureScheme, default=SignatureScheme.STANDARD)
+    lookup = models.CharField(max_length=8, choices=LookupKind, default=LookupKind.NONE, blank=True)
+    status_url = models.CharField(max_length=300, blank=True)
+    lookup_failures = models.PositiveIntegerField(default=0, editable=False)
+    lookup_paused_until = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(lookup="", status_url="")
+                | models.Q(~models.Q(lookup=""), status_url__startswith="https://"),
+                name="provider_lookup_has_address",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.slug
 
 
+class KeyUse(models.TextChoices):
+    """What a provider's secret is for: verifying its events, or asking it for a status."""
+
+    WEBHOOK = "webhook", "webhook"
+    LOOKUP = "lookup", "status look-up"
+
+
 class ProviderKey(models.Model):
-    """A provider's webhook secret, sealed. Several may be live at once during rotation."""
+    """A secret shared with a provider, sealed. Several may be live at once during rotation."""
 
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="keys")
+    use = models.CharField(max_length=8, choices=KeyUse, default=KeyUse.WEBHOOK)
     kid = models.CharField(max_length=16)
     sealed_secret = models.TextField()
     created_at = models.DateTimeField()

@@ -8,26 +8,24 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from elicitation.policy import default_vocabulary
+from elicitation.policy import default_vocabulary, signal_rules
 from elicitation.policy.canonical import canonical, digest
 from elicitation.policy.decision import Mode, Purpose, Wire
 from elicitation.policy.destinations import Binding, Destination, EvidenceSource, read_destination
 from elicitation.policy.reader import DocumentError, Section, choice, load
 from elicitation.policy.routing import URL_ONLY
 from elicitation.policy.sections import (
-    CountSignal,
     Forms,
     Identifiers,
     Legacy,
     Limits,
     Links,
     PurposeRule,
-    RateSignal,
-    Signals,
     Urls,
     Vocabulary,
     Windows,
 )
+from elicitation.policy.signal_rules import Signals
 from elicitation.policy.vocabulary import segments
 
 __all__ = [
@@ -144,7 +142,7 @@ def _read(value: object) -> Document:
         urls=Urls(_integer(root.section("urls"), "max_length", 64, 8192)),
         identifiers=Identifiers(_integer(root.section("identifiers"), "min_length", 8, 64)),
         legacy=_legacy(root.section("legacy")),
-        signals=_signals(root.section("signals")),
+        signals=signal_rules.read(root.section("signals")),
     )
     root.done()
     return document
@@ -238,17 +236,6 @@ def _legacy(section: Section) -> Legacy:
     return legacy
 
 
-def _signals(section: Section) -> Signals:
-    wrong, lost = section.section("wrong_user"), section.section("lost_rate")
-    signals = Signals(
-        CountSignal(wrong.integer("count", 1, 10_000), wrong.integer("seconds", 1, _DAY)),
-        RateSignal(lost.number("ratio", 0, 1), lost.integer("minimum", 1, 100_000), lost.integer("seconds", 1, _DAY)),
-    )
-    for one in (section, wrong, lost):
-        one.done()
-    return signals
-
-
 _FORM_PURPOSES: Final = (Purpose.CHOICE, Purpose.CONFIRMATION, Purpose.PARAMETER, Purpose.PROFILE)
 
 #: Revision 1: forms, and no destination that a link could lead to (operator policy).
@@ -281,5 +268,5 @@ DEFAULT_DOCUMENT: Final = Document(
     urls=Urls(max_length=2048),
     identifiers=Identifiers(min_length=20),
     legacy=Legacy(flat_url_required_error=False),
-    signals=Signals(CountSignal(count=3, seconds=600), RateSignal(ratio=0.1, minimum=20, seconds=3600)),
+    signals=signal_rules.DEFAULT,
 )

@@ -68,24 +68,26 @@ class When(StrEnum):
     URL_REQUIRED = "url_required"
     HELD = "held evidence"
     NOT_HELD = "no held evidence"
+    LATE = "late evidence"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the table needs to know beside the state. ``held``: evidence is stored that waits for this event."""
+    """What the table needs to know beside the state. ``held``: evidence is stored that waits; ``late``: evidence is
+    open that the entry could not use."""
 
     mode: Mode
     delivery: Delivery
     held: bool = False
+    late: bool = False
 
     def true(self) -> frozenset[When]:
-        return frozenset(
-            {
-                When.FORM if self.mode is Mode.FORM else When.URL,
-                When.URL_REQUIRED if self.delivery is Delivery.URL_REQUIRED else When.PUSHED,
-                When.HELD if self.held else When.NOT_HELD,
-            }
-        )
+        facts = {
+            When.FORM if self.mode is Mode.FORM else When.URL,
+            When.URL_REQUIRED if self.delivery is Delivery.URL_REQUIRED else When.PUSHED,
+            When.HELD if self.held else When.NOT_HELD,
+        }
+        return frozenset(facts | {When.LATE} if self.late else facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,8 @@ TABLE: Final[tuple[Arrow, ...]] = (
     _arrow(Event.DEADLINE, _A, _R, When.URL, When.HELD),
     _arrow(Event.DEADLINE, _A, State.EXPIRED, When.NOT_HELD),
     _arrow(Event.DEADLINE, _PENDING, State.EXPIRED, When.URL),
-    _arrow(Event.HONOUR_EVIDENCE, UNRESOLVED | {_R}, State.COMPLETE, When.URL, When.HELD),
+    _arrow(Event.HONOUR_EVIDENCE, _R, State.COMPLETE, When.URL, When.HELD),
+    _arrow(Event.HONOUR_EVIDENCE, UNRESOLVED, State.COMPLETE, When.URL, When.LATE),
     _arrow(Event.CLOSE, UNRESOLVED, None, When.URL),
     _arrow(Event.REVERSAL, State.COMPLETE, None, When.URL),
     _arrow(Event.DELIVERED, ALL, None),

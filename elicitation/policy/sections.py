@@ -82,26 +82,3 @@ class Identifiers:
 @dataclass(frozen=True, slots=True)
 class Legacy:
     flat_url_required_error: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CountSignal:
-    """Raised by ``count`` events within ``seconds``."""
-
-    count: int
-    seconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class RateSignal:
-    """Raised by a share of at least ``ratio`` among at least ``minimum`` events within ``seconds``."""
-
-    ratio: float
-    minimum: int
-    seconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Signals:
-    wrong_user: CountSignal
-    lost_rate: RateSignal

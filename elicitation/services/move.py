@@ -56,7 +56,12 @@ class Step:
 
 
 def facts(entry: Elicitation) -> Facts:
-    return Facts(mode=Mode(entry.mode), delivery=Delivery(entry.delivery), held=entry.held_evidence)
+    return Facts(
+        mode=Mode(entry.mode),
+        delivery=Delivery(entry.delivery),
+        held=entry.held_evidence,
+        late=entry.late_evidence,
+    )
 
 
 def standing(entry: Elicitation) -> Standing:

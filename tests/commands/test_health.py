@@ -10,9 +10,9 @@ from django.urls import path
 from django.utils import timezone
 
 from audit import triggers
-from config import health
 from config.urls import handler400, handler403, handler404, handler500  # noqa: F401 - Django looks for them here
 from elicitation.models import Heartbeat
+from elicitation.services.sweeps.registry import SWEEPS
 
 CANARY = "canary-51b0"
 
@@ -26,7 +26,7 @@ urlpatterns = [path("api/fail", fail), path("fail", fail)]
 
 @pytest.fixture
 def beating(db: None) -> None:
-    for name in health.SWEEPS:
+    for name in SWEEPS:
         Heartbeat.objects.update_or_create(name=name, defaults={"at": timezone.now(), "count": 0})
 
 

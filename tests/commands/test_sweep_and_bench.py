@@ -8,14 +8,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elicitation.bench.frame import CannotMeasure, Comparison
-from elicitation.management.commands import bench, sweep
+from elicitation.management.commands import bench
+from elicitation.services.sweeps.registry import SWEEPS
 
 
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A sweep that moves 500, then 20, then finds nothing; what is left says how often it ran."""
     left = [500, 20, 0]
-    monkeypatch.setitem(sweep.SWEEPS, "expire", lambda: left.pop(0))
+    monkeypatch.setitem(SWEEPS, "expire", lambda: left.pop(0))
     return left
 
 

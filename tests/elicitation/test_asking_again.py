@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from elicitation.models import Decision, Elicitation
-from elicitation.services import sweeps
+from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 

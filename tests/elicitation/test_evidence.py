@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from audit.models import LedgerEntry
 from elicitation.models import Evidence
-from elicitation.services import sweeps
+from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 from tests.elicitation.test_asking_again import act, apply, complete, consent

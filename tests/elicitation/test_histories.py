@@ -11,8 +11,9 @@ import pytest
 from elicitation.models import Elicitation, Evidence
 from elicitation.models.evidence import WAITING
 from elicitation.policy.lifecycle import LIVE
-from elicitation.services import actors, operators, sweeps
+from elicitation.services import actors, operators
 from elicitation.services.move import TransitionRefused
+from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 from tests.elicitation.test_provider_outcomes import say

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from audit.models import Signal
 from elicitation.models import Evidence, WebhookDelivery
-from elicitation.services import sweeps
 from elicitation.services.deliveries import KEPT
+from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 from tests.elicitation.test_asking_again import act, apply, complete, consent

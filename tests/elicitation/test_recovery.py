@@ -8,9 +8,10 @@ import pytest
 
 from elicitation.models import Elicitation, Heartbeat
 from elicitation.policy.lifecycle import State
-from elicitation.services import actors, move, operators, sweeps
+from elicitation.services import actors, move, operators
 from elicitation.services.move import TransitionRefused
 from elicitation.services.operators import CancelReason
+from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 from tests.elicitation.test_asking_again import act, apply, complete, consent

@@ -8,7 +8,7 @@ from elicitation.policy.decision import Delivery, Mode
 from elicitation.policy.lifecycle import EXPLANATIONS, LIVE, TABLE, Allowed, Event, Facts, Refused, State, step
 
 S, E = State, Event
-FACTS = [Facts(mode, delivery, held) for mode, delivery, held in product(Mode, Delivery, (False, True))]
+FACTS = [Facts(*each) for each in product(Mode, Delivery, (False, True), (False, True))]
 EVERYTHING = list(product(State, Event, FACTS))
 
 
@@ -46,7 +46,8 @@ def expected(state: State, event: Event, facts: Facts) -> State | None:
         E.CLOSED: S.CANCELLED if live else None,
         E.DEADLINE: _deadline(state, facts),
         E.HONOUR_EVIDENCE: S.COMPLETE
-        if url and facts.held and state in (S.RETRY_REQUIRED, S.EXPIRED, S.CANCELLED, S.DECLINED)
+        if url
+        and (facts.held if state is S.RETRY_REQUIRED else facts.late and state in (S.EXPIRED, S.CANCELLED, S.DECLINED))
         else None,
         E.CLOSE: state if url and state in (S.EXPIRED, S.CANCELLED, S.DECLINED) else None,
         E.REVERSAL: state if url and state is S.COMPLETE else None,

@@ -16,7 +16,7 @@ from django.db import connections
 
 from audit.models import LedgerEntry
 from elicitation.models import Elicitation
-from elicitation.services import sweeps
+from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, Desk
 

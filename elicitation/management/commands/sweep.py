@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from elicitation.management.base import DeskCommand
-from elicitation.services import sweeps
-
-SWEEPS: Final[dict[str, Callable[[], int]]] = {"expire": sweeps.expire}
+from elicitation.services.sweeps.registry import SWEEPS
 
 
 class Command(DeskCommand):

@@ -1,4 +1,4 @@
-"""Scheduled sweeps: stateless, bounded, safe to lose and to run twice; each leaves a heartbeat."""
+"""The sweep that makes the deadlines' moves."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Final
 
 from django.db import transaction
 
-from elicitation.models import Elicitation, Heartbeat
+from elicitation.models import Elicitation
 from elicitation.policy.lifecycle import LIVE
 from elicitation.services import actors, clock, deliveries, refusals
 from elicitation.services.lookup import RELATED
 from elicitation.services.move import Superseded, expire_if_due
+from elicitation.services.sweeps.heartbeat import beat
 
 BATCH: Final = 500
 MAX_BATCHES: Final = 20
@@ -64,8 +65,3 @@ def _expire_one(pk: int) -> int:
             return int(entry is not None and expire_if_due(entry, actors.SCHEDULER, clock.now()))
     except Superseded:
         return 0  # an event came first
-
-
-def beat(name: str, count: int) -> None:
-    """Note that the sweep ran to its end."""
-    Heartbeat.objects.update_or_create(name=name, defaults={"at": clock.now(), "count": count})
