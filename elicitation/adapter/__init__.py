@@ -14,6 +14,8 @@
         operation = Operation("pay", {"booking": booking})
         consent = await desk.ask_url(ctx, operation=operation, purpose="payment", message="Pay the fee.", url=PAY)
         paid = await desk.result(consent.ticket)  # also after a retry of the call: the same result, once applied
+
+While a link is open, the client that was asked is notified of its completion; ``await desk.aclose()`` ends that.
 """
 
 from elicitation.adapter.conversation import ClientFacts, Conversation

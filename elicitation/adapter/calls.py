@@ -61,9 +61,23 @@ class Calls:
         """GET ``path``. Raises as :meth:`post` does."""
         return await self._call("GET", path, None, failing)
 
-    async def _call(self, method: str, path: str, content: bytes | None, failing: str) -> Reply:
+    async def wait(self, path: str, seconds: int, *, failing: str) -> Reply:
+        """GET ``path`` once, which the desk may answer as late as after ``seconds``. Raises as :meth:`post` does."""
+        query = f"{path}?seconds={seconds}"
+        return await self._call("GET", query, None, failing, attempts=1, seconds=ATTEMPT_SECONDS + seconds)
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        failing: str,
+        *,
+        attempts: int = ATTEMPTS,
+        seconds: float = ATTEMPT_SECONDS,
+    ) -> Reply:
         asked: float | None = None
-        for attempt in range(ATTEMPTS):
+        for attempt in range(attempts):
             if attempt:
                 # Spread out, so that many servers do not return to a restarted desk in the same instant.
                 pause = BACK_OFF[attempt - 1] * random.uniform(0.5, 1.5)  # noqa: S311 - not a secret
@@ -74,7 +88,7 @@ class Calls:
                     self._root + path,
                     content=content,
                     headers=self._headers,
-                    timeout=ATTEMPT_SECONDS,
+                    timeout=seconds,
                     follow_redirects=False,
                 )
             except httpx.TransportError:

@@ -29,6 +29,20 @@ class ClientFacts:
         }
 
 
+class Listener(Protocol):
+    """The client of one session, as long as the session lives. Holds it weakly: it must not live for this."""
+
+    @property
+    def gone(self) -> bool: ...
+
+    async def completed(self, wire_id: str) -> None:
+        """Notify the client, and no other, that the outside work of ``wire_id`` is done (R35 to R37).
+
+        Raises whatever the transport raises where it cannot be told; nothing depends on it.
+        """
+        ...
+
+
 class Conversation(Protocol):
     """One request of one session: the wire it speaks, and a way to put a question to its client."""
 
@@ -43,6 +57,11 @@ class Conversation(Protocol):
 
     @property
     def request_id(self) -> str: ...
+
+    @property
+    def listener(self) -> Listener | None:
+        """Whoever is to be told of completions, beyond this request; ``None`` where the wire has no such word."""
+        ...
 
     async def send(self, params: Mapping[str, object]) -> Mapping[str, object]:
         """Put ``params`` to the client and return its raw result.

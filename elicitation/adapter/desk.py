@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -11,10 +12,12 @@ import anyio
 import httpx
 
 from elicitation.adapter import replies
+from elicitation.adapter.answer import ClientAnswer
 from elicitation.adapter.calls import NOT_KNOWN, Calls, entry_path
 from elicitation.adapter.conversation import Conversation
-from elicitation.adapter.errors import MalformedAnswer, Refused
-from elicitation.adapter.moves import Connect, Moves, Resolver
+from elicitation.adapter.errors import CannotAsk, ClientFailed, DeskUnavailable, MalformedAnswer, Refused
+from elicitation.adapter.moves import Admitted, Connect, Moves, Resolver
+from elicitation.adapter.relay import Relay, Watched
 from elicitation.adapter.values import (
     Consumed,
     Entry,
@@ -29,13 +32,16 @@ from elicitation.adapter.values import (
     UrlOutcome,
 )
 from elicitation.policy.answers import Action, Content, ContentFault, check_content
-from elicitation.policy.decision import Mode
+from elicitation.policy.decision import Mode, Wire
 from elicitation.policy.lifecycle import State
 
 #: Below the shortest limit of a call among the published clients (60 seconds), so that the end is ours to report.
 TIMEOUT: Final = 55.0
 #: A tool that blocks longer than this runs into the limits of automatic clients.
 LONGEST_WAIT: Final = 24.0
+#: The desk holds one call no longer than this, in whole seconds (page 30, ``wait``).
+LONGEST_CALL: Final = 20
+#: Between two tries where the desk cannot be reached, in seconds.
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 2.0
 
@@ -47,6 +53,10 @@ class Desk:
     (R49). A server that learns identities in another way passes its own resolver, which must not take the client's
     word for it (R50). ``timeout`` bounds one move, in seconds, and must stay below the client's own limit. ``client``
     is an HTTP client of the caller's, for proxies or certificates of their own; the caller closes it.
+
+    While a link is open, a task of the running event loop follows the desk's completions and notifies the client that
+    was asked, and only that one (R35, R36); with ``relay=False`` nobody is notified. It ends with the last open link,
+    with :meth:`aclose`, or with the loop. Nothing depends on it: what counts is what :meth:`result` says.
     """
 
     def __init__(
@@ -58,8 +68,10 @@ class Desk:
         timeout: float = TIMEOUT,
         subject: Resolver | None = None,
         connect: Connect | None = None,
+        relay: bool = True,
     ) -> None:
         self._calls = Calls(base_url, key, client)
+        self._relay = Relay(self._calls) if relay else None
         self._moves = Moves(self._calls, timeout, subject or _authorized, connect or _connected)
 
     async def __aenter__(self) -> Self:
@@ -71,7 +83,9 @@ class Desk:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the HTTP client, unless the caller brought it."""
+        """Stop following completions, and close the HTTP client, unless the caller brought it."""
+        if self._relay is not None:
+            await self._relay.aclose()
         await self._calls.aclose()
 
     async def ask_form(
@@ -151,8 +165,7 @@ class Desk:
         )
         if admitted.params is None:
             return UrlAnswer(_unasked(admitted.state), admitted.state, admitted.ticket)
-        answer = await self._moves.put(admitted, admitted.params)
-        state = await self._moves.report(admitted.ticket, answer)
+        answer, state = await self._offer(admitted, admitted.params)
         match answer.action, state:
             case Action.ACCEPT, State.CONSENT_PENDING | State.RETRY_REQUIRED | State.COMPLETE:
                 outcome = UrlOutcome.CONSENTED
@@ -165,20 +178,36 @@ class Desk:
         return UrlAnswer(outcome, state, admitted.ticket)
 
     async def wait(self, ticket: Ticket, seconds: float = 20.0) -> Entry:
-        """The entry once its state has changed or is final, or after ``seconds`` (at most 24). Raises ``Refused``."""
+        """The entry once its state has changed or is final, or after ``seconds`` (at most 24).
+
+        A desk that cannot be reached meanwhile is tried again until then. Raises ``Refused`` and ``DeskUnavailable``.
+        """
         ends = time.monotonic() + min(seconds, LONGEST_WAIT)
         first: State | None = None
         pause = FIRST_PAUSE
         while True:
-            reply = await self._calls.get(entry_path(ticket.id), failing=NOT_KNOWN)
-            entry = replies.entry(reply.body)
-            first = first or entry.state
-            pause = max(pause, reply.retry_after or 0.0)
-            left = ends - time.monotonic()
+            began = time.monotonic()
+            asked = min(int(max(ends - began, 0.0) + 0.05), LONGEST_CALL)
+            try:
+                reply = await self._calls.wait(entry_path(ticket.id, "wait"), asked, failing=NOT_KNOWN)
+            except DeskUnavailable:
+                left = ends - time.monotonic()
+                if left <= 0:
+                    raise
+                await anyio.sleep(min(pause * random.uniform(0.5, 1.5), left))  # noqa: S311 - not a secret
+                pause = min(pause * 2, LONGEST_PAUSE)
+                continue
+            entry, now = replies.entry(reply.body), time.monotonic()
+            first, left = first or entry.state, ends - now
             if entry.state.terminal or entry.state is not first or left <= 0:
                 return entry
-            await anyio.sleep(min(pause, left))
-            pause = min(pause * 1.5, LONGEST_PAUSE)
+            if reply.retry_after is not None:  # too many wait at this desk: it did not wait for this call
+                pause_asked = reply.retry_after * random.uniform(1.0, 1.5)  # noqa: S311 - not a secret
+                await anyio.sleep(min(pause_asked, left))
+            elif now - began < asked:  # sooner than it had to: the state changed during the call
+                return entry
+            elif left < 1:  # less than the desk can be asked to wait
+                await anyio.sleep(left)
 
     async def consume(self, ticket: Ticket) -> Consumed:
         """Take the result for the waiting operation. Repeating it gives the same reference, ``already_applied``."""
@@ -201,6 +230,26 @@ class Desk:
     async def cancel(self, ticket: Ticket) -> Moved:
         """Give the question up, on behalf of the service. Raises ``Refused`` when it has ended already."""
         return replies.moved(await self._post(ticket, "cancel", {"subject": ticket.subject.as_json()}))
+
+    async def _offer(self, admitted: Admitted, params: Mapping[str, object]) -> tuple[ClientAnswer, State]:
+        """Put a link to the client and report the answer; meanwhile and afterwards its completion is watched for."""
+        talk, wire_id = admitted.conversation, params.get("elicitationId")
+        watched = None
+        if self._relay is not None and talk.wire is Wire.V2025_11_25 and talk.listener and isinstance(wire_id, str):
+            watched = self._relay.watch(admitted.ticket.id, wire_id, talk.listener, admitted.expires_at)
+        try:
+            answer = await self._moves.put(admitted, params)
+            state = await self._moves.report(admitted.ticket, answer)
+        except (CannotAsk, ClientFailed):
+            self._forget(watched)  # not put, or refused: this client does not know the id
+            raise
+        if state.terminal and state is not State.COMPLETE:
+            self._forget(watched)
+        return answer, state
+
+    def _forget(self, watched: Watched | None) -> None:
+        if self._relay is not None:
+            self._relay.forget(watched)
 
     async def _post(self, ticket: Ticket, call: str, body: Mapping[str, object]) -> Mapping[str, object]:
         return (await self._calls.post(entry_path(ticket.id, call), body, failing=NOT_KNOWN)).body

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import anyio
@@ -34,7 +35,10 @@ Connect = Callable[[Any], Conversation]
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A question that the desk allowed. ``params`` goes on the wire as it is; ``None``: nobody is to be asked."""
+    """A question that the desk allowed. ``params`` goes on the wire as it is; ``None``: nobody is to be asked.
+
+    ``deadline`` is the move's own, on the monotonic clock; ``expires_at`` is the entry's.
+    """
 
     conversation: Conversation
     ticket: Ticket
@@ -42,6 +46,7 @@ class Admitted:
     params: Mapping[str, object] | None
     mode: Mode
     deadline: float
+    expires_at: datetime | None
 
 
 class Moves:
@@ -96,7 +101,15 @@ class Moves:
         mode = Mode(str(request["mode"]))
         if params is not None and (not isinstance(params, dict) or params.get("mode") != mode):
             raise replies.unreadable("request")
-        return Admitted(conversation, ticket, replies.word(reply, "state", State), params, mode, deadline)
+        return Admitted(
+            conversation=conversation,
+            ticket=ticket,
+            state=replies.word(reply, "state", State),
+            params=params,
+            mode=mode,
+            deadline=deadline,
+            expires_at=replies.moment(reply, "expires_at"),
+        )
 
     async def put(self, admitted: Admitted, params: Mapping[str, object]) -> ClientAnswer:
         """Put the admitted question to the client and read its answer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -31,6 +32,23 @@ def text(body: Mapping[str, object], name: str) -> str:
     if not isinstance(value, str):
         raise unreadable(name)
     return value
+
+
+def moment(body: Mapping[str, object], name: str) -> datetime | None:
+    """A time with its zone (RFC 3339), or ``None`` where there is none that can be read."""
+    value = body.get(name)
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC) if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def completions(body: Mapping[str, object]) -> tuple[list[str], int]:
+    """One page of the feed: the ids of completed entries, and where the next page begins."""
+    items, following = body.get("items"), body.get("next")
+    if not isinstance(items, list) or not isinstance(following, int):
+        raise unreadable("completions")
+    return [text(item, "id") for item in items if isinstance(item, dict)], following
 
 
 def entry(body: Mapping[str, object]) -> Entry:

@@ -5,6 +5,7 @@ The only module that imports the SDK. It takes a ``Context`` of FastMCP or a low
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,7 @@ class SdkConversation:
             capabilities={name: capabilities[name] for name in ("elicitation",) if name in capabilities},
         )
         self.request_id = str(self._related)
+        self.listener = SdkListener(self._session)
 
     async def send(self, params: Mapping[str, object]) -> Mapping[str, object]:
         """Put exactly ``params`` on the wire, tied to the call that waits (R18), and return the client's raw result.
@@ -65,6 +67,31 @@ class SdkConversation:
             raise ClientFailed from None
         raw: dict[str, object] = result.model_dump(by_alias=True, exclude_unset=True)
         return raw
+
+
+class SdkListener:
+    """The client of one session. Notifications go beside the call, which has usually ended (over streamable HTTP: on
+    the stream that the client opened for them)."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = weakref.ref(session)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the session has ended. Where this SDK does not let it be seen, it is seen when memory is freed."""
+        session = self._session()
+        stream: Any = getattr(session, "_write_stream", None)
+        return session is None or (hasattr(stream, "statistics") and stream.statistics().open_send_streams == 0)
+
+    async def completed(self, wire_id: str) -> None:
+        """Send ``notifications/elicitation/complete``. Raises :class:`ClientFailed` where the session has ended."""
+        session = self._session()
+        if session is None:
+            raise ClientFailed
+        try:
+            await session.send_elicit_complete(wire_id)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            raise ClientFailed from None
 
 
 def authorized_subject(ctx: Any) -> Subject | None:

@@ -27,6 +27,9 @@ LOOK_EVERY: Final = 0.25
 #: A worker process has four threads; the others must stay free for those who act.
 WAITING_AT_ONCE: Final = 2
 RETRY_AFTER: Final = 2
+#: Said in place of a cursor by a reader that begins at the end of the feed.
+LATEST: Final = "latest"
+CURSOR_DIGITS: Final = 18
 
 _places = threading.BoundedSemaphore(WAITING_AT_ONCE)
 
@@ -65,16 +68,23 @@ class Completions(ServiceView):
         reply=replies.FeedReply,
         refusals=(400, 401, 403),
         parameters=(
-            OpenApiParameter("after", int, description="`next` of the reply before; 0 for all."),
+            OpenApiParameter(
+                "after",
+                {"type": "string", "pattern": f"^([0-9]{{1,{CURSOR_DIGITS}}}|{LATEST})$"},
+                description=f"`next` of the reply before; 0 (as without it) for all; `{LATEST}` to begin at the end: "
+                "no items, and a `next` after which everything comes that completes from now on.",
+            ),
             OpenApiParameter("limit", int, description="1 to 200, 50 by default."),
         ),
     )
     def get(self, request: Request) -> HttpResponse:
+        service, limit = self.service(request), limit_of(request.query_params.get("limit"))
         cursor = request.query_params.get("after", "0")
-        if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 18:
-            raise Problem(400, "query.invalid", "after is the next of a reply before.", at="after")
-        rows = feed.after(self.service(request), int(cursor), limit_of(request.query_params.get("limit")))
-        return replies.feed_reply(rows, int(cursor)).response()
+        if cursor == LATEST:
+            return replies.feed_reply([], feed.end(service)).response()
+        if not cursor.isascii() or not cursor.isdigit() or len(cursor) > CURSOR_DIGITS:
+            raise Problem(400, "query.invalid", f"after is the next of a reply before, or {LATEST}.", at="after")
+        return replies.feed_reply(feed.after(service, int(cursor), limit), int(cursor)).response()
 
 
 def _moved(service: Service, uid: UUID, entry: Elicitation, seconds: int) -> Elicitation:

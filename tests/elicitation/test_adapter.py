@@ -28,6 +28,7 @@ from elicitation.adapter import (
 )
 from elicitation.adapter import calls as adapter_calls
 from elicitation.adapter import moves as adapter_moves
+from elicitation.adapter.conversation import Listener
 from elicitation.policy.decision import Delivery, Wire
 
 ALICE = Subject("https://id.example.com", "alice")
@@ -95,12 +96,13 @@ class FakeDesk:
 
 
 class FakeClient:
-    """A client that answers ``answer``, raises it, or never answers (``None``)."""
+    """A client that answers ``answer``, raises it, or never answers (``None``); nobody listens for completions."""
 
-    wire = Wire.V2025_11_25
+    wire: Wire = Wire.V2025_11_25
     delivery = Delivery.CREATE
     client = ClientFacts("test-client", "1", {"elicitation": {"form": {}, "url": {}}})
     request_id = "7"
+    listener: Listener | None = None
 
     def __init__(self, answer: Mapping[str, object] | Exception | None) -> None:
         self.answer = answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -26,7 +26,6 @@ def anyio_backend():
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch):
     monkeypatch.setattr(adapter_calls, "BACK_OFF", (0.0, 0.0))
-    monkeypatch.setattr(adapter_desk, "FIRST_PAUSE", 0.01)
 
 
 def answering(**replies: Any) -> tuple[FakeDesk, Desk]:
@@ -38,48 +37,121 @@ def an_entry(state: str) -> dict[str, object]:
     return {"id": ELC, "state": state, "explanation": "e", "next_step": "n", "resumable": False, "cancelled_by": None}
 
 
-class Polled:
-    """A desk on which the entry has one state after another."""
+class Clock:
+    """Time that passes only where somebody waits: the desk over a call, or the adapter between two."""
 
-    def __init__(self, *states: str, headers: dict[str, str] | None = None) -> None:
-        self.states = list(states)
-        self.headers = headers or {}
-        self.calls = 0
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+        monkeypatch.setattr(adapter_desk, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(adapter_desk, "anyio", SimpleNamespace(sleep=self.sleep))
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+class Holding:
+    """A desk whose ``wait`` replies with one state after another: after so many seconds, or after the whole time.
+
+    ``"busy"`` instead of seconds: at once, with Retry-After. An exception instead of a reply is raised.
+    """
+
+    def __init__(self, clock: Clock, *replies: tuple[str, float | str | None] | Exception) -> None:
+        self.clock = clock
+        self.replies = list(replies)
+        self.asked: list[int] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        assert request.url.path == f"/api/v1/elicitations/{ELC}"
-        self.calls += 1
-        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
-        return httpx.Response(200, json=an_entry(state), headers=self.headers)
+        assert request.url.path == f"/api/v1/elicitations/{ELC}/wait"
+        seconds = int(request.url.params["seconds"])
+        assert 0 <= seconds <= 20, "page 30"
+        assert request.extensions["timeout"]["read"] > seconds
+        self.asked.append(seconds)
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(reply, Exception):
+            raise reply
+        state, after = reply
+        if after == "busy":
+            return httpx.Response(200, json=an_entry(state), headers={"retry-after": "2"})
+        self.clock.now += seconds if after is None else float(after)
+        return httpx.Response(200, json=an_entry(state))
 
     def desk(self) -> Desk:
         return Desk("https://desk.example.com", "k", client=httpx.AsyncClient(transport=httpx.MockTransport(self)))
 
 
-@pytest.mark.anyio
-async def test_waiting_ends_with_the_change_of_state():
-    polled = Polled("CONSENT_PENDING", "CONSENT_PENDING", "RETRY_REQUIRED", "COMPLETE")
-    assert (await polled.desk().wait(TICKET)).state is State.RETRY_REQUIRED
-    assert (await polled.desk().wait(TICKET)).state is State.COMPLETE
-    assert polled.calls == 4
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch)
 
 
 @pytest.mark.anyio
-async def test_waiting_is_bounded_whatever_the_caller_asks_for(monkeypatch):
+@pytest.mark.parametrize("state", ["RETRY_REQUIRED", "COMPLETE", "EXPIRED"])
+async def test_one_call_waits_until_the_state_changes(clock, state):
+    holding = Holding(clock, (state, 3.0))
+    assert (await holding.desk().wait(TICKET)).state is State(state)
+    assert (holding.asked, clock.slept) == ([20], [])
+
+
+@pytest.mark.anyio
+async def test_waiting_is_bounded_whatever_the_caller_asks_for(clock):
     assert adapter_desk.LONGEST_WAIT < 25
-    monkeypatch.setattr(adapter_desk, "LONGEST_WAIT", 0.2)
-    started = time.monotonic()
-    entry = await Polled("CONSENT_PENDING").desk().wait(TICKET, seconds=3600)
-    assert entry.state is State.CONSENT_PENDING
-    assert 0.2 <= time.monotonic() - started < 2
+    holding = Holding(clock, ("CONSENT_PENDING", None))
+    assert (await holding.desk().wait(TICKET, seconds=3600)).state is State.CONSENT_PENDING
+    assert (holding.asked, clock.now) == ([20, 4], adapter_desk.LONGEST_WAIT)
 
 
 @pytest.mark.anyio
-async def test_a_busy_desk_is_left_alone_for_as_long_as_it_asks(monkeypatch):
-    monkeypatch.setattr(adapter_desk, "LONGEST_WAIT", 0.2)
-    polled = Polled("CONSENT_PENDING", headers={"retry-after": "30"})
-    assert (await polled.desk().wait(TICKET)).state is State.CONSENT_PENDING
-    assert polled.calls == 2, "once at the beginning and once at the end"
+async def test_a_look_without_waiting_is_one_call(clock):
+    holding = Holding(clock, ("CONSENT_PENDING", None))
+    assert (await holding.desk().wait(TICKET, seconds=0)).state is State.CONSENT_PENDING
+    assert (holding.asked, clock.now) == ([0], 0.0)
+
+
+@pytest.mark.anyio
+async def test_less_than_a_second_is_waited_for_here(clock):
+    holding = Holding(clock, ("CONSENT_PENDING", None), ("COMPLETE", None))
+    assert (await holding.desk().wait(TICKET, seconds=0.5)).state is State.COMPLETE
+    assert (holding.asked, clock.slept) == ([0, 0], [0.5])
+
+
+@pytest.mark.anyio
+async def test_a_busy_desk_is_left_alone_for_as_long_as_it_asks(clock):
+    holding = Holding(clock, ("CONSENT_PENDING", "busy"), ("CONSENT_PENDING", "busy"), ("COMPLETE", "busy"))
+    assert (await holding.desk().wait(TICKET)).state is State.COMPLETE
+    assert len(clock.slept) == 2
+    assert all(2.0 <= pause <= 3.0 for pause in clock.slept)
+
+
+@pytest.mark.anyio
+async def test_a_change_between_two_calls_to_a_busy_desk_ends_the_waiting(clock):
+    holding = Holding(clock, ("CONSENT_PENDING", "busy"), ("RETRY_REQUIRED", "busy"))
+    assert (await holding.desk().wait(TICKET)).state is State.RETRY_REQUIRED
+
+
+@pytest.mark.anyio
+async def test_a_desk_that_is_always_busy_is_waited_for_no_longer_than_the_caller_said(clock):
+    holding = Holding(clock, ("CONSENT_PENDING", "busy"))
+    assert (await holding.desk().wait(TICKET, seconds=5)).state is State.CONSENT_PENDING
+    assert clock.now == 5.0
+    assert len(holding.asked) <= 4
+
+
+@pytest.mark.anyio
+async def test_a_desk_that_restarts_during_the_waiting_is_asked_again(clock):
+    holding = Holding(clock, httpx.ReadError("reset"), httpx.ConnectError("refused"), ("COMPLETE", 1.0))
+    assert (await holding.desk().wait(TICKET)).state is State.COMPLETE
+    assert len(holding.asked) == 3
+
+
+@pytest.mark.anyio
+async def test_a_desk_that_stays_away_is_named_when_the_time_is_up(clock):
+    holding = Holding(clock, httpx.ConnectError("refused"))
+    with pytest.raises(DeskUnavailable, match="state of this question is not known"):
+        await holding.desk().result(TICKET)
+    assert clock.now == 20.0
+    assert len(holding.asked) < 30
 
 
 @pytest.mark.anyio

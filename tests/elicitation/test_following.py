@@ -12,6 +12,7 @@ from django.db import connection, connections, transaction
 
 from elicitation.api import following
 from elicitation.models import Elicitation
+from elicitation.services import feed
 from tests import builders
 from tests.builders import ALICE, Desk
 from tests.races.test_races import at_once
@@ -52,10 +53,42 @@ def test_a_feed_item_names_the_wire_id_and_never_the_result(desk: Desk) -> None:
     assert "pi_1" not in reply.content.decode()
 
 
+def test_a_reader_may_begin_at_the_end_and_sees_whatever_completes_from_then_on(desk: Desk) -> None:
+    assert get(desk, "completions?after=latest").json() == {"items": [], "next": 0}
+    before = [completed(desk, number) for number in range(3)]
+    reply = get(desk, "completions?after=latest").json()
+    assert reply == {"items": [], "next": 3}
+    after = [completed(desk, number) for number in range(3, 5)]
+    assert [item["id"] for item in get(desk, f"completions?after={reply['next']}").json()["items"]] == after
+    assert [item["id"] for item in get(desk, "completions").json()["items"]] == before + after
+    assert get(desk, "completions?after=latest", key=desk.sibling_key).json() == {"items": [], "next": 0}
+
+
+def test_the_end_is_told_after_bounded_steps_and_then_comes_before_what_is_left(desk: Desk, monkeypatch) -> None:
+    monkeypatch.setattr(feed, "BATCH", 2)
+    monkeypatch.setattr(feed, "BATCHES_TO_THE_END", 2)
+    ids = [completed(desk, number) for number in range(7)]
+    reply = get(desk, "completions?after=latest").json()
+    assert reply == {"items": [], "next": 4}, "two steps of two"
+    seen, cursor = [], reply["next"]
+    while items := get(desk, f"completions?after={cursor}").json()["items"]:
+        seen += [item["id"] for item in items]
+        cursor = items[-1]["cursor"]
+    assert seen == ids[4:]
+
+
+def test_the_places_of_a_batch_cost_a_few_statements(desk: Desk, django_assert_max_num_queries) -> None:
+    for number in range(12):
+        completed(desk, number)
+    with django_assert_max_num_queries(10):
+        assert feed.end(desk.booking) == 12
+
+
 @pytest.mark.django_db(transaction=True)
-def test_one_that_commits_late_comes_later_and_is_not_skipped(desk: Desk) -> None:
+@pytest.mark.parametrize("begin", ["completions", "completions?after=latest"])
+def test_one_that_commits_late_comes_later_and_is_not_skipped(desk: Desk, begin: str) -> None:
     if connection.vendor == "sqlite":
-        return self_evident_on_sqlite(desk)
+        return self_evident_on_sqlite(desk, begin)
     late = desk.admit(delivery="url_required", operation=builders.operation(question="late")).json()["id"]
     written, go_on = threading.Event(), threading.Event()
 
@@ -70,20 +103,21 @@ def test_one_that_commits_late_comes_later_and_is_not_skipped(desk: Desk) -> Non
     slow.start()
     written.wait(10)
     quick = completed(desk, 1)
-    seen = get(desk, "completions").json()
-    assert [item["id"] for item in seen["items"]] == [quick]
+    seen = get(desk, begin).json()
+    assert seen["next"] == 1
+    assert [item["id"] for item in get(desk, "completions").json()["items"]] == [quick]
     go_on.set()
     slow.join()
     assert [item["id"] for item in get(desk, f"completions?after={seen['next']}").json()["items"]] == [late]
     return None
 
 
-def self_evident_on_sqlite(desk: Desk) -> None:
+def self_evident_on_sqlite(desk: Desk, begin: str) -> None:
     """One writer at a time: nothing can commit out of order."""
-    first = completed(desk, 1)
-    seen = get(desk, "completions").json()
+    completed(desk, 1)
+    seen = get(desk, begin).json()
     second = completed(desk, 2)
-    assert [item["id"] for item in seen["items"]] == [first]
+    assert seen["next"] == 1
     assert [item["id"] for item in get(desk, f"completions?after={seen['next']}").json()["items"]] == [second]
 
 
@@ -146,6 +180,8 @@ def test_a_third_who_waits_is_answered_at_once_and_told_when_to_come_back(desk: 
     [
         ("completions?after=-1", "after"),
         ("completions?after=x", "after"),
+        ("completions?after=LATEST", "after"),
+        ("completions?after=latest&limit=0", "limit"),
         ("completions?after=" + "9" * 30, "after"),
         ("completions?limit=0", "limit"),
         ("elicitations/{id}/wait?seconds=21", "seconds"),
