@@ -1,4 +1,7 @@
-"""What every test gets, and what a run must be to count."""
+"""What every test gets, and what a run must be to count.
+
+``--hypothesis-profile=long`` generates as many inputs as the desk is held to; the counts stand at the end of the run.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -9,10 +12,14 @@ import pytest
 from django.apps import apps
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
+from hypothesis import settings as generating
 
 from audit.triggers import LEDGER, Guard
 from elicitation.checks import POLICY_REVISION
 from tests import builders
+
+generating.register_profile("steady", deadline=None, derandomize=True)
+generating.register_profile("long", deadline=None, max_examples=5000)
 
 
 @contextmanager
@@ -52,6 +59,12 @@ def _afterwards_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def long_run(pytestconfig: pytest.Config) -> bool:
+    """Whether the long profile was asked for."""
+    return bool(pytestconfig.getoption("--hypothesis-profile", None) == "long")
+
+
+@pytest.fixture
 def desk(db: None) -> builders.Desk:
     return builders.open_desk()
 
@@ -68,5 +81,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for report in terminalreporter.stats.get("passed", []):
+        for name, count in report.user_properties:
+            if name.startswith("generated "):
+                terminalreporter.write_line(f"{name}: {count:,}")
     if skipped := _skipped(config):
         terminalreporter.write_line(f"{len(skipped)} skipped: with CI=true that is a failure", red=True)

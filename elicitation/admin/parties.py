@@ -1,24 +1,29 @@
-"""Tenants, services, providers and clients, so that names resolve. Lists alone; keys are never shown."""
+"""Tenants, services, providers and clients, so that names resolve; and how a provider signs and is asked.
+Keys are never shown."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from django.contrib import admin
-from django.urls import URLPattern
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, reverse
 from django.utils.safestring import SafeString
 
 from audit.admin import ReadOnlyAdmin
-from elicitation.models import Client, Provider, Service, Tenant
+from elicitation.models import Client, LookupKind, Provider, ProviderKey, Service, SignatureScheme, Tenant
+from elicitation.services import actors, parties
+from elicitation.services.parties import MAX_STATUS_URL, STRIPE_SEARCH, NotChanged
 from elicitation.templatetags.desk import foreign, utc
 
+#: Keys on a provider's page, the newest: more than any rotation leaves.
+_KEYS_SHOWN: Final = 20
 
-class _ListOnly(ReadOnlyAdmin):
-    list_display_links = None
 
-    def get_urls(self) -> list[URLPattern]:
-        return [url for url in super().get_urls() if (url.name or "").endswith("_changelist")]
-
+class _Party(ReadOnlyAdmin):
     @admin.display(description="name")
     def said_name(self, row: Any) -> SafeString:
         return foreign(row.name)
@@ -30,6 +35,13 @@ class _ListOnly(ReadOnlyAdmin):
     @admin.display(description="closed")
     def closed(self, row: Any) -> SafeString | str | None:
         return utc(row.closed_at) or None
+
+
+class _ListOnly(_Party):
+    list_display_links = None
+
+    def get_urls(self) -> list[URLPattern]:
+        return [url for url in super().get_urls() if (url.name or "").endswith("_changelist")]
 
 
 @admin.register(Tenant)
@@ -46,12 +58,68 @@ class ServiceAdmin(_ListOnly):
     nothing_yet = "There is no service yet."
 
 
+class SetUpForm(forms.Form):
+    """How a provider signs and is asked. What else it must be is the service's to say."""
+
+    use_required_attribute = False
+    scheme = forms.ChoiceField(label="Signs and words its events as", choices=SignatureScheme.choices)
+    lookup = forms.ChoiceField(label="Is asked for a status", choices=LookupKind.choices, required=False)
+    status_url = forms.CharField(
+        label="At",
+        required=False,
+        max_length=MAX_STATUS_URL,
+        help_text=f"An https:// address without a query. Left empty, Stripe is asked at {STRIPE_SEARCH}.",
+    )
+
+
 @admin.register(Provider)
-class ProviderAdmin(_ListOnly):
-    list_display = ("slug", "tenant", "said_name", "opened", "closed")
+class ProviderAdmin(_Party):
+    list_display = ("slug", "tenant", "said_name", "scheme", "lookup", "opened", "closed")
     list_select_related = ("tenant",)
     list_filter = ("tenant",)
     nothing_yet = "There is no provider yet."
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The provider as it is (GET); with the permission, what was filled in is set (POST)."""
+        provider = self._find(request, object_id)
+        may = request.user.has_perm("elicitation.change_provider")
+        if request.method == "POST" and not may:
+            raise PermissionDenied
+        before = {"scheme": provider.scheme, "lookup": provider.lookup, "status_url": provider.status_url}
+        form = SetUpForm(request.POST if request.method == "POST" else None, initial=before)
+        if request.method == "POST" and form.is_valid():
+            assert request.user.pk is not None
+            try:
+                changed = parties.change_provider(
+                    provider, **form.cleaned_data, by=actors.administrator(request.user.pk)
+                )
+            except NotChanged as problem:
+                form.add_error(None, str(problem))
+            else:
+                told = "It is set, and on the ledger." if changed else "Nothing was different, so nothing was changed."
+                messages.success(request, told)
+                return HttpResponseRedirect(reverse("admin:elicitation_provider_change", args=[provider.pk]))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": provider.slug,
+            "provider": provider,
+            "keys": ProviderKey.objects.filter(provider=provider).order_by("-pk")[:_KEYS_SHOWN],
+            "form": form if may else None,
+        }
+        return TemplateResponse(request, "admin/desk/provider.html", context)
+
+    def _find(self, request: HttpRequest, object_id: str) -> Provider:
+        if not (object_id.isascii() and object_id.isdigit() and len(object_id) < 19):
+            raise Http404
+        provider = Provider.objects.select_related("tenant").filter(pk=int(object_id)).first()
+        if provider is None:
+            raise Http404
+        if not self.has_view_permission(request, provider):
+            raise PermissionDenied
+        return provider
 
 
 @admin.register(Client)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -17,7 +18,6 @@ from elicitation.policy import identifiers
 from elicitation.policy.shapes import reference_shaped_like_secret
 from elicitation.services import lookup, questions
 from elicitation.services.afterwards import later
-from elicitation.services.evidence import Trespass
 from elicitation.services.keys import Scope
 from elicitation.services.lookup import Person
 
@@ -62,14 +62,14 @@ def operation(shape: shapes.Operation) -> questions.Operation:
 class TellingAfterwards(HttpResponse):
     """Writes what the caller must not notice once the reply has been sent: WSGI servers call ``close`` then."""
 
-    def __init__(self, reply: HttpResponse, trespass: Trespass) -> None:
-        super().__init__(reply.content, status=reply.status_code, content_type=reply["Content-Type"])
-        self._trespass: Trespass | None = trespass
+    def __init__(self, reply: HttpResponse, work: Callable[[], None]) -> None:
+        super().__init__(reply.content, status=reply.status_code, headers=dict(reply.headers))
+        self._work: Callable[[], None] | None = work
 
     def close(self) -> None:
-        trespass, self._trespass = self._trespass, None
-        if trespass is not None:
-            later(trespass.record)
+        work, self._work = self._work, None
+        if work is not None:
+            later(work)
         super().close()
 
 

@@ -89,7 +89,7 @@ class ReportCompletion(ServiceView):
             EvidenceSource.SERVER,
         )
         reply = replies.outcome_reply(received.outcome, received.entry, received.now).response()
-        return TellingAfterwards(reply, received.afterwards) if received.afterwards else reply
+        return TellingAfterwards(reply, received.afterwards.record) if received.afterwards else reply
 
 
 class ReportLost(ServiceView):
@@ -121,8 +121,7 @@ class Retry(ServiceView):
     def post(self, request: Request, public_id: str) -> HttpResponse:
         body = decode(request._request, shapes.SubjectOnly)
         done = recovery.retry(self.service(request), known_id(public_id), person(body.subject))
-        found = done.outcome is recovery.RetryOutcome.COMPLETED
-        pause = None if found else recovery.RETRY_AFTER_SECONDS
+        pause = None if done.settled else recovery.RETRY_AFTER_SECONDS
         return replies.outcome_reply(done.outcome, done.entry, done.now, pause).response()
 
 

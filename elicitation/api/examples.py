@@ -22,6 +22,23 @@ ADMISSION: Final[dict[str, Any]] = {
 }
 ANSWER: Final[dict[str, Any]] = {"subject": _SUBJECT, "action": "accept", "content": "absent", "latency_ms": 9000}
 CONSUMPTION: Final[dict[str, Any]] = {"subject": _SUBJECT, "operation": _OPERATION}
+STRIPE_EVENT: Final[dict[str, Any]] = {
+    "id": "evt_1QexampleEvent",
+    "object": "event",
+    "type": "checkout.session.completed",
+    "created": 1769860800,
+    "data": {
+        "object": {
+            "id": "cs_live_exampleSession",
+            "object": "checkout.session",
+            "mode": "payment",
+            "payment_status": "paid",
+            "payment_intent": "pi_3QexampleRef",
+            "client_reference_id": None,
+            "metadata": {"elicitation_id": "elc_aaaaaaaaaaaaaaaaaaaaaaaaaa"},
+        }
+    },
+}
 PROVIDER_EVENT: Final[dict[str, Any]] = {
     "type": "elicitation.completed",
     "timestamp": "2026-01-31T12:00:03Z",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,8 @@ _BODIES: Final[tuple[type, ...]] = (
     shapes.Consumption,
     shapes.ProgressReport,
     shapes.ProviderEvent,
+    shapes.StripeEvent,
+    shapes.StripeData,
     shapes.ErrorCheck,
     shapes.EventData,
     shapes.SubjectOnly,
@@ -88,14 +90,20 @@ def described(
     operation_id: str,
     summary: str,
     *,
-    body: type | None = None,
+    body: type | tuple[type, ...] | None = None,
     reply: type | None = None,
     statuses: tuple[int, ...] = (200,),
     refusals: tuple[int, ...] = (),
     parameters: tuple[OpenApiParameter, ...] = (),
     example: dict[str, Any] | None = None,
+    examples: Mapping[str, dict[str, Any]] | None = None,
 ) -> Callable[[Any], Any]:
-    """Describes a view's method by the structs that it decodes and encodes, and the statuses of its refusals."""
+    """Describes a view's method by the structs that it decodes and encodes, and the statuses of its refusals.
+
+    ``body`` may be one of several; then ``examples`` has one for each, by what it shows.
+    """
+    bodies = body if isinstance(body, tuple) else (body,) if body else ()
+    shown = examples or ({"As it can be sent": example} if example else {})
     answers: dict[Any, Any] = {
         status: OpenApiResponse(response=_named(reply) if reply else None, description=_MEANING[status])
         for status in statuses
@@ -108,12 +116,17 @@ def described(
         operation_id=operation_id,
         summary=summary,
         description=summary + ".",
-        tags=["Providers" if body is shapes.ProviderEvent else "Services"],
-        request={"application/json": _named(body)} if body else None,
+        tags=["Providers" if shapes.ProviderEvent in bodies else "Services"],
+        request={"application/json": _any_of(bodies)} if bodies else None,
         responses=answers,
         parameters=list(parameters),
-        examples=[OpenApiExample("As it can be sent", value=example, request_only=True)] if example else None,
+        examples=[OpenApiExample(name, value=value, request_only=True) for name, value in shown.items()] or None,
     )
+
+
+def _any_of(bodies: tuple[type, ...]) -> dict[str, Any]:
+    named = [_named(each) for each in bodies]
+    return named[0] if len(named) == 1 else {"anyOf": named}
 
 
 def _named(shape: type) -> dict[str, str]:

@@ -125,3 +125,18 @@ class ProviderEvent(Struct, frozen=True, kw_only=True):
     type: Literal["elicitation.completed", "elicitation.failed", "elicitation.reversed"]
     data: EventData
     timestamp: Moment | None = None
+
+
+class StripeData(Struct, frozen=True):
+    object: dict[str, Any]
+
+
+class StripeEvent(Struct, frozen=True, kw_only=True):
+    """As much of a Stripe event as is read: its id, its type, when it happened (unix seconds, of this century or the
+    next) and the object it is about, which carries the desk's id in ``metadata.elicitation_id`` or
+    ``client_reference_id``."""
+
+    id: Annotated[str, Meta(pattern=r"^evt_[A-Za-z0-9_]{1,200}$")]
+    type: Short
+    created: Annotated[int, Meta(ge=946_684_800, lt=7_258_118_400)]
+    data: StripeData

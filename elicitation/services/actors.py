@@ -21,11 +21,17 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """``id`` is a slug or an internal number, never a name."""
+    """``id`` is a slug or an internal number, never a name. ``tenant`` tells apart services of the same slug."""
 
     kind: ActorKind
     id: str = ""
     role: str = ""
+    tenant: str = ""
+
+    @property
+    def caller(self) -> str:
+        """Kind and id, unlike those of anybody else on the desk."""
+        return f"{self.kind}:{self.tenant}/{self.id}" if self.tenant else f"{self.kind}:{self.id}"
 
 
 SCHEDULER = Actor(ActorKind.SCHEDULER)
@@ -39,7 +45,7 @@ def client() -> Actor:
 
 
 def service(caller: Service) -> Actor:
-    return Actor(ActorKind.SERVICE, caller.slug)
+    return Actor(ActorKind.SERVICE, caller.slug, tenant=caller.tenant.slug)
 
 
 def provider(caller: Provider) -> Actor:
@@ -48,6 +54,11 @@ def provider(caller: Provider) -> Actor:
 
 def operator(user_id: int) -> Actor:
     return Actor(ActorKind.OPERATOR, str(user_id), "operator")
+
+
+def administrator(user_id: int) -> Actor:
+    """Somebody who sets up parties."""
+    return Actor(ActorKind.OPERATOR, str(user_id), "administrator")
 
 
 def policy_editor(user_id: int) -> Actor:

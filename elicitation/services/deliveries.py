@@ -6,7 +6,10 @@ import hashlib
 from datetime import timedelta
 from typing import Final
 
-from elicitation.models import Provider, WebhookDelivery
+from django.db import transaction
+from django.db.models import F
+
+from elicitation.models import BadSignature, Provider, WebhookDelivery
 from elicitation.policy.webhooks import Verified
 from elicitation.services import clock, digests
 from elicitation.services.evidence import Received
@@ -28,6 +31,16 @@ def trace(provider: Provider, verified: Verified, body: bytes, received: Receive
         outcome=received.outcome if received else "not_ours",
         elicitation_id=received.entry.uid if received and received.entry else None,
     )
+
+
+def count_bad_signature(provider: Provider) -> None:
+    """Count a delivery to the provider's address that was not signed with a live key of it. Nothing else is kept."""
+    now = clock.now()
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    with transaction.atomic():
+        row, made = BadSignature.objects.get_or_create(provider=provider, hour=hour, defaults={"last_at": now})
+        if not made:
+            BadSignature.objects.filter(pk=row.pk).update(count=F("count") + 1, last_at=now)
 
 
 def forget_old(limit: int) -> int:

@@ -1,25 +1,37 @@
-"""Keys of services (hashed, scoped) and of providers (sealed). Both are shown once."""
+"""Keys of services (hashed, scoped) and of providers (sealed). What is made here is shown once."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import hmac
+import logging
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
 from django.db import transaction
 
 from audit.ledger import Entry, append
-from elicitation.models import Provider, ProviderKey, Service, ServiceKey
-from elicitation.policy.webhooks import secret_bytes
+from elicitation.models import KeyUse, Provider, ProviderKey, Service, ServiceKey
+from elicitation.policy.webhooks import Scheme, signing_key
 from elicitation.services import clock, sealing
 from elicitation.services.actors import Actor, shell
 
 _SHAPE: Final = re.compile(r"desk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+_SECRET: Final = re.compile(r"[!-~]{8,300}")
+#: Standard Webhooks, Signature scheme: 24 to 64 random bytes.
+_STANDARD_BYTES: Final = range(24, 65)
+_SIGNING_SHAPE: Final[dict[Scheme, str]] = {
+    Scheme.STANDARD: "A signing secret of Standard Webhooks is whsec_ and the base 64 of 24 to 64 bytes.",
+    Scheme.STRIPE: "A signing secret of Stripe begins with whsec_.",
+}
+#: How the ids of keys begin.
+_KIDS: Final[dict[KeyUse, str]] = {KeyUse.WEBHOOK: "w", KeyUse.LOOKUP: "l"}
+
+logger = logging.getLogger(__name__)
 
 
 class Scope(StrEnum):
@@ -93,42 +105,92 @@ def find_service_key(text: str) -> ServiceKey | None:
 
 
 def create_provider_key(provider: Provider, by: Actor | None = None) -> str:
-    """A new webhook secret ``whsec_<base64>`` (Standard Webhooks), kept sealed; older ones stay until revoked."""
+    """A new webhook secret ``whsec_<base64>`` (Standard Webhooks), kept sealed; older ones stay until revoked.
+
+    Raises ``KeyProblem`` for a provider whose scheme makes its secrets itself.
+    """
+    if Scheme(provider.scheme) is not Scheme.STANDARD:
+        raise KeyProblem("This provider makes its signing secrets itself; import the one that it shows.")
     secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode("ascii")
-    with transaction.atomic():
-        at = clock.now()
-        kid = "w" + secrets.token_hex(4)
-        ProviderKey.objects.create(
-            provider=provider, kid=kid, sealed_secret=sealing.seal(secret, f"provider:{provider.slug}"), created_at=at
-        )
-        append(at, _entry(provider.tenant.slug, "key_created", by, provider=provider.slug, signing_key_id=kid))
+    _keep(provider, secret, KeyUse.WEBHOOK, by)
     return secret
 
 
-def revoke_provider_keys(provider: Provider, by: Actor | None = None) -> int:
-    """End every live key of ``provider`` at once: it then accepts nothing. Returns how many there were."""
+def import_provider_key(provider: Provider, secret: str, use: KeyUse, by: Actor | None = None) -> str:
+    """Keep a secret that the provider gave, sealed; older ones stay until revoked. Returns its key id.
+
+    Raises ``KeyProblem``, which never repeats the secret.
+    """
+    if not _SECRET.fullmatch(secret):
+        raise KeyProblem("A secret is one word of 8 to 300 printable ASCII characters.")
+    if use is KeyUse.WEBHOOK:
+        scheme = Scheme(provider.scheme)
+        key = signing_key(scheme, secret)
+        if key is None or (scheme is Scheme.STANDARD and len(key) not in _STANDARD_BYTES):
+            raise KeyProblem(_SIGNING_SHAPE[scheme])
+    if any(hmac.compare_digest(known.encode(), secret.encode()) for _, known in _live(provider, use)):
+        raise KeyProblem("This secret is live already.")
+    return _keep(provider, secret, use, by)
+
+
+def revoke_provider_keys(provider: Provider, by: Actor | None = None, kid: str | None = None) -> int:
+    """End every live key of ``provider`` at once, or the one with ``kid``. Without a key for webhooks it is not heard,
+    without one for look-ups it is not asked. Returns how many there were."""
     with transaction.atomic():
         at = clock.now()
-        live = list(ProviderKey.objects.select_for_update().filter(provider=provider, revoked_at=None))
-        ProviderKey.objects.filter(pk__in=[key.pk for key in live]).update(revoked_at=at)
+        live = ProviderKey.objects.select_for_update().filter(provider=provider, revoked_at=None)
+        ended = list(live if kid is None else live.filter(kid=kid))
+        ProviderKey.objects.filter(pk__in=[key.pk for key in ended]).update(revoked_at=at)
         append(
             at,
             *(
                 _entry(provider.tenant.slug, "key_revoked", by, provider=provider.slug, signing_key_id=key.kid)
-                for key in live
+                for key in ended
             ),
         )
-    return len(live)
+    return len(ended)
 
 
-def provider_keys(provider: Provider) -> dict[str, bytes]:
-    """The provider's live keys by id. A provider without a key accepts nothing."""
-    ring: dict[str, bytes] = {}
-    for key in ProviderKey.objects.filter(provider=provider, revoked_at=None).order_by("-pk"):
-        secret = secret_bytes(sealing.unseal(key.sealed_secret, f"provider:{provider.slug}"))
-        if secret is not None:
-            ring[key.kid] = secret
-    return ring
+def provider_keys(provider: Provider | None) -> dict[str, bytes]:
+    """The provider's live webhook keys by id, the newest first, as its scheme uses them. A provider without a key
+    accepts nothing. For none at all the same question is put to the database, so that time does not tell."""
+    scheme = Scheme(provider.scheme) if provider is not None else Scheme.STANDARD
+    read = {kid: signing_key(scheme, secret) for kid, secret in _live(provider, KeyUse.WEBHOOK)}
+    return {kid: key for kid, key in read.items() if key is not None}
+
+
+def lookup_key(provider: Provider) -> str | None:
+    """The newest live key with which ``provider`` is asked for a status, as it was given; ``None`` without one."""
+    return next((secret for _, secret in _live(provider, KeyUse.LOOKUP)), None)
+
+
+def _keep(provider: Provider, secret: str, use: KeyUse, by: Actor | None) -> str:
+    kid = _KIDS[use] + secrets.token_hex(4)
+    with transaction.atomic():
+        at = clock.now()
+        ProviderKey.objects.create(
+            provider=provider,
+            use=use,
+            kid=kid,
+            sealed_secret=sealing.seal(secret, _purpose(provider.slug, use)),
+            created_at=at,
+        )
+        append(at, _entry(provider.tenant.slug, "key_created", by, provider=provider.slug, signing_key_id=kid))
+    return kid
+
+
+def _live(provider: Provider | None, use: KeyUse) -> Iterator[tuple[str, str]]:
+    """The live secrets for ``use`` with their ids, the newest first; one that cannot be opened is left out."""
+    rows = ProviderKey.objects.filter(provider_id=provider.pk if provider else 0, use=use, revoked_at=None)
+    for key in rows.order_by("-pk"):
+        try:
+            yield key.kid, sealing.unseal(key.sealed_secret, _purpose(provider.slug if provider else "", use))
+        except sealing.Unsealable:
+            logger.error("a provider's key cannot be opened: the key that sealed it is gone")  # noqa: TRY400
+
+
+def _purpose(slug: str, use: KeyUse) -> str:
+    return f"provider:{slug}" if use is KeyUse.WEBHOOK else f"provider:{slug}:{use}"
 
 
 def _hash(secret: str) -> str:

@@ -134,25 +134,28 @@ def body_of(public_id: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "headers",
+    ("headers", "status", "code"),
     [
-        {"webhook-signature": ""},
-        {"webhook-signature": "v1,"},
-        {"webhook-signature": "v1,é"},
-        {"webhook-signature": "v1," + "A" * 44},
-        {"webhook-signature": "v2,abc v1a,abc"},
-        {"webhook-timestamp": ""},
-        {"webhook-timestamp": "0"},
-        {"webhook-timestamp": "soon"},
-        {"webhook-timestamp": "9" * 5000},
-        {"webhook-id": "another"},
+        ({"webhook-signature": ""}, 400, "signature.malformed"),
+        ({"webhook-signature": "v1,"}, 401, "signature.rejected"),
+        ({"webhook-signature": "v1,é"}, 400, "signature.malformed"),
+        ({"webhook-signature": "v1," + "A" * 44}, 401, "signature.rejected"),
+        ({"webhook-signature": "v2,abc v1a,abc"}, 400, "signature.malformed"),
+        ({"webhook-timestamp": ""}, 400, "signature.malformed"),
+        ({"webhook-timestamp": "0"}, 401, "signature.rejected"),
+        ({"webhook-timestamp": "soon"}, 400, "signature.malformed"),
+        ({"webhook-timestamp": "9" * 5000}, 400, "signature.malformed"),
+        ({"webhook-id": "another"}, 401, "signature.rejected"),
     ],
 )
-def test_a_delivery_that_is_not_signed_as_it_should_be_is_401(desk: Desk, headers: dict[str, str]) -> None:
+def test_a_delivery_that_is_not_signed_as_it_should_be_is_refused(
+    desk: Desk, headers: dict[str, str], status: int, code: str
+) -> None:
     public_id = desk.admit(delivery="url_required").json()["id"]
     before = builders.snapshot(public_id)
     refused = desk.deliver(body_of(public_id), headers=headers)
-    assert (refused.status_code, refused.json()["code"]) == (401, "signature.rejected")
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+    assert refused["Content-Type"] == "application/problem+json"
     assert builders.snapshot(public_id) == before
 
 
@@ -160,7 +163,7 @@ def test_an_unknown_provider_and_a_wrong_key_are_not_told_apart(desk: Desk) -> N
     body = body_of("elc_" + "a" * 26)
     unknown, wrong = desk.deliver(body, slug="nobody"), desk.deliver(body, secret=desk.other_secret)
     assert (unknown.status_code, unknown.json()) == (wrong.status_code, wrong.json())
-    assert unknown.status_code == 401
+    assert (unknown.status_code, unknown["WWW-Authenticate"]) == (401, "Bearer")
 
 
 def test_two_keys_are_good_during_rotation_and_a_revoked_one_is_not(desk: Desk) -> None:
