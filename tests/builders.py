@@ -180,7 +180,10 @@ def entry_of(public_id: str) -> Elicitation:
 def age(public_id: str, seconds: float) -> None:
     """Make the entry, its deadlines and its evidence older, as if that time had passed."""
     by = timedelta(seconds=seconds)
-    columns = ("deadline", "window_ends_at", "admitted_at", "consented_at", "completed_at", "applied_at", "lost_at")
+    columns = (
+        "deadline", "window_ends_at", "admitted_at", "consented_at", "completed_at", "applied_at", "lost_at",
+        "looked_up_at", "next_lookup_at",
+    )  # fmt: skip
     entry = entry_of(public_id)
     Elicitation.objects.filter(pk=entry.pk).update(**{name: F(name) - by for name in columns})
     Evidence.objects.filter(elicitation=entry).update(received_at=F("received_at") - by)

@@ -66,7 +66,11 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
                 Problem(409, "operation.conflict", "The operation already asks something else.", at=error.place)
             )
         case EvidenceWaiting():
-            detail = "Evidence of outside work waits for an operator. Do not send the person again."
+            detail = (
+                "The provider says that the work of the earlier question is under way. Ask again in a while."
+                if error.under_way
+                else "Evidence of outside work waits for an operator. Do not send the person again."
+            )
             return respond(Problem(409, "evidence_waiting", detail, state=error.entry.state))
         case UnknownPredecessor():
             return respond(Problem(400, "predecessor.unknown", "There is no such entry to follow.", at="/predecessor"))

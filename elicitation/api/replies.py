@@ -13,9 +13,8 @@ from msgspec import Struct
 from elicitation.models import Elicitation
 from elicitation.policy import identifiers
 from elicitation.policy.lifecycle import State
-from elicitation.services.asking_again import maybe_visited
 from elicitation.services.explaining import explain
-from elicitation.services.move import state_at
+from elicitation.services.move import maybe_visited, state_at
 from elicitation.services.questions import Admitted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import cast
@@ -13,24 +14,26 @@ from elicitation.models import Decision as DecisionRow
 from elicitation.models import Elicitation, Provider, Service
 from elicitation.policy import identifiers, limits
 from elicitation.policy.admission import Ruling, decide
-from elicitation.policy.decision import Ask, Mode, Outcome, Wire
+from elicitation.policy.decision import Ask, Delivery, Mode, Outcome, Wire
 from elicitation.policy.document import Destination, Document
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule
 from elicitation.services import actors, clock, parties, revisions
 from elicitation.services import limits as counts
 from elicitation.services.asking_again import (
+    AskFirst,
     admission_of,
     ask_again,
+    ask_provider,
     asks_still,
     check_same_question,
     is_reused,
-    maybe_visited,
+    needs_word,
     predecessor_of,
     target,
 )
 from elicitation.services.lookup import RELATED
-from elicitation.services.move import Refusal, Superseded, about, expire_if_due, prepared
+from elicitation.services.move import Refusal, Superseded, about, expire_if_due, maybe_visited, prepared
 from elicitation.services.questions import (
     Admitted,
     Denied,
@@ -57,25 +60,34 @@ class Prepared:
 def admit(service: Service, question: Question) -> Admitted | Denied:
     """Decide ``question`` and register it, or find the entry that its operation already has.
 
-    Raises ``OperationConflict``, ``EvidenceWaiting``, ``UnknownPredecessor`` and ``Contended``.
+    Where it was asked before and its link may have been visited, the provider is asked first, outside of the
+    transaction. Raises ``OperationConflict``, ``EvidenceWaiting``, ``UnknownPredecessor`` and ``Contended``.
     """
+    under_way: dict[int, bool] = {}
 
     def prepare() -> Prepared:
         policy, uid = revisions.active(), UUID(bytes=secrets.token_bytes(16))
         ask = asked(service, question, identifiers.mint_text(uid.bytes))
         return Prepared(policy, uid, ask, decide(ask, policy.document, policy.number))
 
-    def attempt(ready: Prepared) -> Admitted | Denied | Refusal:
+    def attempt(ready: Prepared) -> Admitted | Denied | AskFirst | Refusal:
         """A refusal is a value here, so that an overdue entry's expiry is kept although nothing is registered."""
         try:
-            return _admit_once(service, question, ready)
+            return _admit_once(service, question, ready, under_way)
         except NotRegistered as refusal:
             return refusal
 
-    return cast("Admitted | Denied", prepared(prepare, attempt))
+    while True:
+        done = cast("Admitted | Denied | AskFirst", prepared(prepare, attempt))
+        if not isinstance(done, AskFirst):
+            return done
+        under_way[done.entry.pk] = ask_provider(done.entry)
 
 
-def _admit_once(service: Service, question: Question, ready: Prepared) -> Admitted | Denied:
+def _admit_once(
+    service: Service, question: Question, ready: Prepared, under_way: Mapping[int, bool]
+) -> Admitted | Denied | AskFirst:
+    """``under_way`` says of entries whose provider was asked whether their work goes on."""
     now, policy, ruling = clock.now(), ready.policy, ready.ruling
     if revisions.active().number != policy.number:
         raise Superseded  # decided under a policy that is no longer in force
@@ -85,7 +97,7 @@ def _admit_once(service: Service, question: Question, ready: Prepared) -> Admitt
     if last is not None:
         expire_if_due(last, actors.SCHEDULER, now)
         if last.operation_digest != current:
-            Elicitation.objects.filter(pk=last.pk).update(operation_digest=current)
+            earlier.exclude(operation_digest=current).update(operation_digest=current)
             last.operation_digest = current
     reused = last is not None and is_reused(last, now, policy.document.windows.replay_seconds)
     if last is not None and reused and not asks_still(last):
@@ -96,6 +108,11 @@ def _admit_once(service: Service, question: Question, ready: Prepared) -> Admitt
     if last is not None and earlier.filter(late_evidence=True).exists():
         raise EvidenceWaiting(last)
     predecessor = None if reused else predecessor_of(service, question, last)
+    if predecessor is not None and ruling.decision.admitted:
+        if predecessor.late_evidence or under_way.get(predecessor.pk):
+            raise EvidenceWaiting(predecessor, under_way=not predecessor.late_evidence)
+        if needs_word(predecessor) and predecessor.pk not in under_way:
+            return AskFirst(predecessor)
     if ruling.decision.admitted and not reused:
         ruling = _within_limits(service, question, ruling, policy.document, now)
     client = parties.know_client(service.tenant, question.client_name, question.client_version)
@@ -179,6 +196,7 @@ def _register(
         deadline=ends,
         window_ends_at=ends,
         admitted_at=now,
+        next_lookup_at=_first_lookup(question, ruling, now),
     )
     append(
         now,
@@ -200,6 +218,13 @@ def _register(
         ),
     )
     return entry
+
+
+def _first_lookup(question: Question, ruling: Ruling, now: datetime) -> datetime | None:
+    """No answer is reported for a link in an error, so its outside work may begin at once."""
+    if ruling.destination is None or question.delivery is not Delivery.URL_REQUIRED:
+        return None
+    return now + timedelta(seconds=ruling.destination.usual_seconds)
 
 
 def _wire_id(wire: Wire, ruling: Ruling, uid: UUID) -> str | None:

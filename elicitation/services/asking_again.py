@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from elicitation.models import Elicitation, Service
+from elicitation.models import Elicitation, LookupKind, Service
 from elicitation.policy import identifiers
 from elicitation.policy.admission import Ruling
-from elicitation.policy.decision import Decision, Delivery, Mode, Outcome
+from elicitation.policy.decision import Decision, Mode, Outcome
+from elicitation.policy.destinations import EvidenceSource
 from elicitation.policy.document import Destination
 from elicitation.policy.lifecycle import Event, State
-from elicitation.services import actors, parties
-from elicitation.services.move import Step, move
+from elicitation.services import actors, clock, parties, status
+from elicitation.services.evidence import receive
+from elicitation.services.lookup import RELATED
+from elicitation.services.move import Step, maybe_visited, move, settled
 from elicitation.services.questions import Admitted, OperationConflict, Question, UnknownPredecessor
 
 
@@ -92,14 +96,35 @@ def ended_undecided(entry: Elicitation) -> bool:
     return State(entry.state) in (State.CANCELLED, State.EXPIRED)
 
 
-def maybe_visited(entry: Elicitation) -> bool:
-    """Whether the person may have been on the outside page, so that money may have moved."""
-    return entry.mode == Mode.URL and (
-        entry.shown_at is not None
-        or entry.consented_at is not None
-        or entry.lost_at is not None
-        or entry.delivery == Delivery.URL_REQUIRED
-    )
+@dataclass(frozen=True, slots=True)
+class AskFirst:
+    """Before its question is asked again, the provider of ``entry`` has to say what became of it."""
+
+    entry: Elicitation
+
+
+def needs_word(predecessor: Elicitation) -> bool:
+    """Whether the provider is asked before the question of an entry that ended undecided is put again."""
+    provider = predecessor.provider
+    return maybe_visited(predecessor) and provider is not None and provider.lookup != LookupKind.NONE
+
+
+def ask_provider(predecessor: Elicitation) -> bool:
+    """Ask the provider, keep what it says, and return whether the work is under way, so that nobody does it twice.
+
+    Work that was done is kept as late evidence. To be called outside of any transaction. Raises ``Contended``.
+    """
+    said = status.ask(Elicitation.objects.select_related(*RELATED).get(pk=predecessor.pk))
+
+    def keep() -> None:
+        entry = Elicitation.objects.select_related(*RELATED).get(pk=predecessor.pk)
+        status.note(entry, actors.SCHEDULER, said, clock.now())
+
+    if said.claim is not None and predecessor.provider is not None:
+        receive(predecessor.provider, predecessor.uid, said.claim, EvidenceSource.RECONCILE)
+    if said.asked:
+        settled(keep)
+    return said.outcome is status.LookupOutcome.STILL_PENDING
 
 
 def admission_of(entry: Elicitation) -> Decision:

@@ -1,35 +1,22 @@
-"""Evidence of outside work: judged in the policy's order, kept when money may have moved, used at most once."""
+"""Evidence of outside work as it comes in: judged in the policy's order, kept when money may have moved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
 from django.db import transaction
 
-from audit.ledger import append
-from elicitation.models import Elicitation, Evidence, EvidenceStatus, Provider, Service
+from elicitation.models import Elicitation, Provider, Service
 from elicitation.policy import evidence as rules
-from elicitation.policy.decision import Delivery, Mode
-from elicitation.policy.destinations import Binding, Destination, EvidenceSource
-from elicitation.policy.evidence import EvidenceOutcome, Reach, SubjectMatch
-from elicitation.policy.lifecycle import Event, State
-from elicitation.policy.recheck import standing_destination, withdrawn
-from elicitation.services import actors, clock, digests, lookup, proof, refusals, revisions, sealing
+from elicitation.policy.destinations import EvidenceSource
+from elicitation.policy.evidence import EvidenceOutcome, Reach
+from elicitation.services import actors, clock, lookup, refusals
 from elicitation.services.actors import Actor
-from elicitation.services.lookup import Person
-from elicitation.services.move import Step, about, expire_if_due, move, remark, settled, standing
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a provider, or a service that its destination trusts, says happened."""
-
-    result_ref: str
-    occurred_at: datetime | None = None
-    person: Person | None = None
+from elicitation.services.judging import Claim as Claim
+from elicitation.services.judging import carry_out, examine
+from elicitation.services.move import expire_if_due, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +43,6 @@ class Trespass:
             refusals.note(self.entry, self.by, self.outcome, clock.now(), unnamed=True)
 
 
-_STATUS: Final[dict[EvidenceOutcome, EvidenceStatus]] = {
-    EvidenceOutcome.COMPLETED: EvidenceStatus.HELD,
-    EvidenceOutcome.UNBOUND_HELD: EvidenceStatus.UNBOUND,
-    EvidenceOutcome.HELD: EvidenceStatus.HELD,
-    EvidenceOutcome.POLICY_WITHDRAWN_HELD: EvidenceStatus.WITHDRAWN,
-    EvidenceOutcome.EXPIRED_DENIED: EvidenceStatus.LATE,
-    EvidenceOutcome.NOT_PENDING_DENIED: EvidenceStatus.LATE,
-    EvidenceOutcome.CONFLICT_DENIED: EvidenceStatus.CONFLICT,
-}
-
-
-#: These say that the sender may not speak, so nothing else about the entry is told.
-_DENIED_BY_SENDER: Final = frozenset({EvidenceOutcome.WRONG_PROVIDER_DENIED, EvidenceOutcome.WRONG_USER_DENIED})
-
-
 def receive(caller: Service | Provider, uid: UUID | None, claim: Claim, source: EvidenceSource) -> Received:
     """Judge ``claim`` about the entry ``uid`` and do what follows. Raises ``Contended``."""
     by = actors.service(caller) if isinstance(caller, Service) else actors.provider(caller)
@@ -81,7 +53,9 @@ def receive(caller: Service | Provider, uid: UUID | None, claim: Claim, source: 
         if entry is None or reach is not Reach.OWN:
             return Received(EvidenceOutcome.UNKNOWN_IGNORED, None, now, trespass_of(entry, reach, by))
         expire_if_due(entry, actors.SCHEDULER, now)
-        return Received(_judge(entry, caller, by, claim, source, now), entry, now)
+        judged = examine(entry, caller, claim, source, now)
+        carry_out(entry, by, judged, now)
+        return Received(judged.outcome, entry, now)
 
     return settled(attempt)
 
@@ -90,154 +64,3 @@ def trespass_of(entry: Elicitation | None, reach: Reach, by: Actor) -> Trespass 
     """What the owner's log is to learn of a caller that named an entry which is not its own."""
     outcome = rules.out_of_reach(reach)
     return None if entry is None or outcome is None else Trespass(entry, by, outcome)
-
-
-def _judge(
-    entry: Elicitation, caller: Service | Provider, by: Actor, claim: Claim, source: EvidenceSource, now: datetime
-) -> EvidenceOutcome:
-    policy = revisions.active()
-    destination = standing_destination(standing(entry), policy.document)
-    known = proof.result_digests(entry, claim.result_ref)
-    outcome = rules.check(
-        rules.Evidence(
-            state=State(entry.state),
-            mode=Mode(entry.mode),
-            delivery=Delivery(entry.delivery),
-            from_destination=_from_destination(entry, caller, destination, source),
-            subject=_subject_match(entry, claim, destination),
-            result=proof.result_match(entry, known),
-            occurred_at=claim.occurred_at,
-            window_ends_at=entry.window_ends_at,
-            now=now,
-            withdrawn=withdrawn(standing(entry), policy.document) is not None,
-            page_missing=proof.page_missing(entry, destination),
-        )
-    )
-    taken_back = Evidence.objects.filter(
-        elicitation=entry, result_digest__in=known, status=EvidenceStatus.REVERSED
-    ).exists()
-    if taken_back and outcome not in _DENIED_BY_SENDER:
-        outcome = EvidenceOutcome.CONFLICT_DENIED  # events may come out of order; what was taken back stays so
-        refusals.note(entry, by, outcome, now)
-        return outcome
-    status = _STATUS.get(outcome, EvidenceStatus.LATE)
-    match outcome:
-        case EvidenceOutcome.COMPLETED:
-            row, _ = _keep(entry, claim, source, known, status, now)
-            proof.use(entry, by, row, now)
-        case EvidenceOutcome.UNBOUND_HELD if State(entry.state).terminal:
-            over = EvidenceStatus.CONFLICT if State(entry.state) is State.COMPLETE else EvidenceStatus.LATE
-            _keep_ended(entry, by, _keep(entry, claim, source, known, over, now), outcome, now)
-        case EvidenceOutcome.HELD | EvidenceOutcome.UNBOUND_HELD:
-            _hold(entry, by, Event.EVIDENCE, _keep(entry, claim, source, known, status, now), outcome, now)
-        case EvidenceOutcome.POLICY_WITHDRAWN_HELD:
-            # A pushed question without consent waits for the answer, which is judged under the policy then in force.
-            pushed = State(entry.state) is State.ADMITTED and entry.delivery != Delivery.URL_REQUIRED
-            event = Event.EVIDENCE if pushed else Event.EVIDENCE_WITHDRAWN
-            _hold(entry, by, event, _keep(entry, claim, source, known, status, now), outcome, now)
-        case EvidenceOutcome.EXPIRED_DENIED | EvidenceOutcome.NOT_PENDING_DENIED | EvidenceOutcome.CONFLICT_DENIED:
-            _keep_ended(entry, by, _keep(entry, claim, source, known, status, now), outcome, now)
-        case (
-            EvidenceOutcome.DUPLICATE_IGNORED
-            | EvidenceOutcome.WRONG_PROVIDER_DENIED
-            | EvidenceOutcome.WRONG_USER_DENIED
-            | EvidenceOutcome.RESULT_REUSED_DENIED
-        ):
-            refusals.note(entry, by, outcome, now)
-        case (
-            EvidenceOutcome.WRONG_TENANT_DENIED | EvidenceOutcome.WRONG_SERVICE_DENIED | EvidenceOutcome.UNKNOWN_IGNORED
-        ):
-            raise AssertionError("check() judges callers that may know the entry")
-    return outcome
-
-
-def _hold(
-    entry: Elicitation,
-    by: Actor,
-    event: Event,
-    kept: tuple[Evidence, bool],
-    outcome: EvidenceOutcome,
-    now: datetime,
-) -> None:
-    """Note that evidence waits on a live entry, so that nobody is asked to do the work again; a repeat changes
-    nothing."""
-    row, changed = kept
-    if not changed:
-        refusals.note(entry, by, outcome, now, related_id=row.uid)
-        return
-    record = {
-        "outcome": outcome,
-        "related_id": row.uid,
-        "result_digest": digests.split(row.result_digest).hex,
-        "policy_revision": revisions.active().number,
-    }
-    if event is Event.EVIDENCE:
-        remark(entry, held_evidence=True)
-        append(now, about(entry, by, event, state_from=entry.state, state_to=entry.state, **record))
-    else:
-        move(entry, by, Step(event=event, changes={"held_evidence": True}, record=record), at=now)
-
-
-def _keep_ended(
-    entry: Elicitation, by: Actor, kept: tuple[Evidence, bool], outcome: EvidenceOutcome, now: datetime
-) -> None:
-    """Note that evidence came which the entry cannot use any more: money may have moved."""
-    row, changed = kept
-    if changed:
-        late = {"late_evidence": True} if row.status == EvidenceStatus.LATE else {}
-        remark(entry, **late)
-    refusals.note(entry, by, outcome, now, always=changed, related_id=row.uid)
-
-
-def _keep(
-    entry: Elicitation,
-    claim: Claim,
-    source: EvidenceSource,
-    known: list[str],
-    status: EvidenceStatus,
-    now: datetime,
-) -> tuple[Evidence, bool]:
-    """The row of this reference for this entry, and whether it is new or now says more than before."""
-    assert entry.provider is not None
-    subject_given = claim.person is not None
-    row = Evidence.objects.filter(elicitation=entry, result_digest__in=known).first()
-    if row is None:
-        row = Evidence.objects.create(
-            elicitation=entry,
-            provider=entry.provider,
-            source=source,
-            status=status,
-            result_ref=sealing.seal(claim.result_ref, proof.seal_purpose(entry)),
-            result_digest=known[0],
-            subject_given=subject_given,
-            occurred_at=claim.occurred_at,
-            received_at=now,
-        )
-        return row, True
-    says_more = {
-        "status": status,
-        "subject_given": row.subject_given or subject_given,
-        "occurred_at": row.occurred_at or claim.occurred_at,
-    }
-    if row.status == EvidenceStatus.USED or all(getattr(row, name) == value for name, value in says_more.items()):
-        return row, False
-    Evidence.objects.filter(pk=row.pk).update(**says_more)
-    row.refresh_from_db()
-    return row, True
-
-
-def _from_destination(
-    entry: Elicitation, caller: Service | Provider, destination: Destination | None, source: EvidenceSource
-) -> bool:
-    trusted = destination is None or source in destination.sources
-    if isinstance(caller, Provider):
-        return entry.provider_id == caller.pk and trusted
-    return destination is not None and trusted
-
-
-def _subject_match(entry: Elicitation, claim: Claim, destination: Destination | None) -> SubjectMatch:
-    if claim.person is not None:
-        return SubjectMatch.SAME if lookup.is_persons(entry, claim.person) else SubjectMatch.DIFFERENT
-    if destination is not None and destination.binding is Binding.ASSERTED:
-        return SubjectMatch.ABSENT_BOUND
-    return SubjectMatch.ABSENT

@@ -7,13 +7,21 @@ from typing import Final
 from elicitation.models import Elicitation, Evidence, EvidenceStatus
 from elicitation.policy.lifecycle import EXPLANATIONS, State, Words
 
-_LATE: Final = (
-    "A confirmation is kept that the entry could not use: money may have moved. Compare with the provider's own "
-    "record, settle it, and close it with a reason."
+LATE_STEP: Final = (
+    "Compare with the provider's own record; then have two operators honour it, or settle it and close it with a "
+    "reason."
+)
+UNRESOLVED_STEP: Final = (
+    "Look in the provider's own record whether the work was done, settle it, and close it with a reason."
+)
+_LATE: Final = f"A confirmation is kept that the entry could not use: money may have moved. {LATE_STEP}"
+_UNRESOLVED: Final = (
+    f"Its confirmation was lost, and the time for finding it is over: money may have moved. {UNRESOLVED_STEP}"
 )
 _HELD: Final = (
     "A confirmation is held, because it does not say whose it is or its destination was withdrawn. Have the provider "
-    "send it again with the person, or put the destination back; do not ask the person to do the work again."
+    "send it again with the person, or put the destination back; two operators may honour one whose destination was "
+    "withdrawn. Do not ask the person to do the work again."
 )
 _APPLIED: Final = "Nothing to do: the waiting call has taken the result."
 
@@ -31,6 +39,8 @@ def explain(entry: Elicitation, state: State) -> Words:
     words = EXPLANATIONS[state]
     if entry.late_evidence and state.terminal:
         return Words(words.explanation, _LATE)
+    if entry.unresolved:
+        return Words(words.explanation, _UNRESOLVED)
     if entry.held_evidence and _held_for_others(entry):
         return Words(words.explanation, _HELD)
     if entry.applied_at is not None:

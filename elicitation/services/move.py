@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar, cast
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import F, Q
 
 from audit.ledger import Entry, append
-from elicitation.models import Elicitation, Evidence, EvidenceStatus
+from audit.signals import raise_signal
+from elicitation.models import Elicitation, Evidence, EvidenceStatus, LookupKind
 from elicitation.models.evidence import WAITING
 from elicitation.policy.decision import Delivery, Mode, Purpose, Wire
 from elicitation.policy.lifecycle import Allowed, Event, Facts, Refused, State, step
@@ -21,6 +22,11 @@ from elicitation.services.actors import Actor
 
 #: How often an event is decided again when somebody else was first. Each try means that another event succeeded.
 TRIES: Final = 64
+#: A provider's event usually arrives within this time; after it the reconciler asks.
+ASKED_AFTER_LOSS: Final = timedelta(seconds=15)
+ASKED_AFTER_END: Final = timedelta(seconds=60)
+#: PostgreSQL's deadlock_detected and serialization_failure.
+_LOST_RACES: Final = ("40P01", "40001")
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -78,6 +84,16 @@ def standing(entry: Elicitation) -> Standing:
     )
 
 
+def maybe_visited(entry: Elicitation) -> bool:
+    """Whether the person may have been on the outside page, so that money may have moved."""
+    return entry.mode == Mode.URL and (
+        entry.shown_at is not None
+        or entry.consented_at is not None
+        or entry.lost_at is not None
+        or entry.delivery == Delivery.URL_REQUIRED
+    )
+
+
 def overdue(entry: Elicitation, now: datetime) -> bool:
     """Half open: at the deadline it is over."""
     return entry.deadline is not None and entry.deadline <= now
@@ -109,7 +125,8 @@ def settled(attempt: Callable[[], T | Refusal]) -> T:
 def prepared(prepare: Callable[[], P], attempt: Callable[[P], T | Refusal]) -> T:
     """:func:`settled` with work that needs no transaction, and so must hold none open: done anew for each try.
 
-    A constraint of the database that refuses the write is a race that was lost: the next try reads what won it.
+    A constraint of the database that refuses the write is a race that was lost: the next try reads what won it. So is
+    a deadlock, which PostgreSQL ends by letting one of the two go.
     """
     for _ in range(TRIES):
         material = prepare()
@@ -117,6 +134,10 @@ def prepared(prepare: Callable[[], P], attempt: Callable[[P], T | Refusal]) -> T
             with transaction.atomic():
                 result = attempt(material)
         except (Superseded, IntegrityError):
+            continue
+        except OperationalError as failure:
+            if getattr(failure.__cause__, "sqlstate", None) not in _LOST_RACES:
+                raise
             continue
         if isinstance(result, Refusal):
             raise result
@@ -150,7 +171,8 @@ def move(entry: Elicitation, by: Actor, *steps: Step, at: datetime) -> None:
         changes.update(item.changes)
         state = outcome.to
     with transaction.atomic(savepoint=False):
-        changes.update(_consequences(entry, State(entry.state), state, at))
+        failed = any(item.event is Event.PROVIDER_FAILURE for item in steps)
+        changes.update(_consequences(entry, State(entry.state), state, at, failed=failed))
         rows = Elicitation.objects.filter(_guard(entry, steps), pk=entry.pk, state=entry.state, version=entry.version)
         if rows.update(state=state, version=F("version") + 1, **changes) != 1:
             raise Superseded
@@ -179,21 +201,40 @@ def _guard(entry: Elicitation, steps: tuple[Step, ...]) -> Q:
     return Q(deadline__gt=clock.statement())
 
 
-def _consequences(entry: Elicitation, before: State, after: State, at: datetime) -> dict[str, Any]:
-    """What follows from the state alone: the new deadline, and what becomes of evidence that still waits."""
+def _consequences(
+    entry: Elicitation, before: State, after: State, at: datetime, *, failed: bool = False
+) -> dict[str, Any]:
+    """What follows from the state alone: the new deadline, what becomes of evidence that still waits, and when the
+    provider is asked next. ``failed``: the provider has said so, finally, so nobody asks it again."""
     if after is before:
         return {}
+    can_be_asked = entry.provider is not None and entry.provider.lookup != LookupKind.NONE
     if after is State.RETRY_REQUIRED:
         seconds = revisions.active().document.windows.retry_seconds
-        return {"deadline": at + timedelta(seconds=seconds)}
+        asked = at + ASKED_AFTER_LOSS if can_be_asked else None
+        return {"deadline": at + timedelta(seconds=seconds), "next_lookup_at": asked}
     if not after.terminal:
         return {}  # consent does not restart the window
-    waiting = Evidence.objects.filter(elicitation=entry, status__in=WAITING)
     if after is State.COMPLETE:
-        waiting.update(status=EvidenceStatus.CONFLICT)
-        return {"deadline": None, "held_evidence": False}
+        _contradict(entry, at)
+        over = {"held_evidence": False, "late_evidence": False, "unresolved": False}
+        return over | {"deadline": None, "next_lookup_at": None}
+    waiting = Evidence.objects.filter(elicitation=entry, status__in=WAITING)
     late = waiting.update(status=EvidenceStatus.LATE) > 0
-    return {"deadline": None, "held_evidence": False, "late_evidence": entry.late_evidence or late}
+    return {
+        "deadline": None,
+        "held_evidence": False,
+        "late_evidence": entry.late_evidence or late,
+        "unresolved": after is State.EXPIRED and before is State.RETRY_REQUIRED,
+        "next_lookup_at": at + ASKED_AFTER_END if can_be_asked and not failed and maybe_visited(entry) else None,
+    }
+
+
+def _contradict(entry: Elicitation, at: datetime) -> None:
+    """Evidence with another reference than the one that completes ``entry``: somebody may have paid twice."""
+    others = Evidence.objects.filter(elicitation=entry, status__in=[*WAITING, EvidenceStatus.LATE])
+    if others.update(status=EvidenceStatus.CONFLICT):
+        raise_signal("conflicting_result", entry.tenant.slug, entry.uid.hex, at)
 
 
 def _entry(entry: Elicitation, by: Actor, item: Step, before: State, after: State) -> Entry:

@@ -10,7 +10,6 @@ from uuid import UUID
 from audit.ledger import append
 from audit.signals import raise_signal
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, Provider
-from elicitation.models.evidence import WAITING
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
 from elicitation.services import actors, clock, lookup, proof, refusals
@@ -70,12 +69,7 @@ def _unused(entry: Elicitation, by: Actor, known: list[str], now: datetime) -> s
     if not mine.exclude(status=EvidenceStatus.REVERSED).update(status=EvidenceStatus.REVERSED):
         refusals.note(entry, by, EvidenceOutcome.NOT_PENDING_DENIED, now)
         return EvidenceOutcome.NOT_PENDING_DENIED
-    others = Evidence.objects.filter(elicitation=entry)
-    remark(
-        entry,
-        held_evidence=others.filter(status__in=WAITING).exists(),
-        late_evidence=others.filter(status=EvidenceStatus.LATE).exists(),
-    )
+    remark(entry, **proof.kept(entry))
     append(now, about(entry, by, Event.REVERSAL, state_from=entry.state, state_to=entry.state, outcome="reversed"))
     return ProviderOutcome.REVERSED
 

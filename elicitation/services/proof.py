@@ -80,6 +80,15 @@ def waiting(entry: Elicitation, state: State, now: datetime) -> tuple[Evidence |
     return None, outcome
 
 
+def kept(entry: Elicitation) -> dict[str, bool]:
+    """The entry's flags, as its evidence has them: a provider that says more may turn one kind into the other."""
+    rows = Evidence.objects.filter(elicitation=entry)
+    return {
+        "held_evidence": rows.filter(status__in=WAITING).exists(),
+        "late_evidence": rows.filter(status=EvidenceStatus.LATE).exists(),
+    }
+
+
 def page_missing(entry: Elicitation, destination: Destination | None) -> bool:
     return destination is not None and destination.connect_page and entry.consent_source != "connect_page"
 
@@ -90,6 +99,7 @@ def result_match(entry: Elicitation, known: list[str]) -> ResultMatch:
     if not entry.result_exclusive:
         return ResultMatch.NEW
     others = Elicitation.objects.filter(provider=entry.provider, result_digest__in=known, result_exclusive=True)
+    others = others.exclude(pk=entry.pk)  # it may have been completed since it was read: that is no other entry
     return ResultMatch.REUSED if others.exists() else ResultMatch.NEW
 
 

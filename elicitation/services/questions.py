@@ -73,11 +73,12 @@ class OperationConflict(NotRegistered):
 
 
 class EvidenceWaiting(NotRegistered):
-    """The operation's last entry ended, and evidence of outside work waits for an operator: ask nobody again."""
+    """An earlier entry ended, and its outside work was done, or is under way: ask nobody again."""
 
-    def __init__(self, entry: Elicitation) -> None:
+    def __init__(self, entry: Elicitation, *, under_way: bool = False) -> None:
         super().__init__()
         self.entry = entry
+        self.under_way = under_way
 
 
 class UnknownPredecessor(NotRegistered):

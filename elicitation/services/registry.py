@@ -10,11 +10,11 @@ from uuid import UUID
 
 from elicitation.models import Elicitation, Service
 from elicitation.policy.answers import Action, Content, judge
-from elicitation.policy.decision import Mode
+from elicitation.policy.decision import Delivery, Mode
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.recheck import withdrawn
 from elicitation.policy.rules import Rule
-from elicitation.services import actors, lookup, proof, refusals, revisions, sealing
+from elicitation.services import actors, lookup, proof, refusals, revisions, sealing, status
 from elicitation.services.lookup import Person, Unknown
 from elicitation.services.move import Refusal, Step, TransitionRefused, move, settled, standing
 from elicitation.services.questions import Operation, operation_digests
@@ -69,7 +69,11 @@ def progress(service: Service, uid: UUID, person: Person, what: Progress) -> Cha
         entry, now = lookup.present(service, uid, person)
         if getattr(entry, column) is not None:
             return Changed(entry, Change.REPEATED, now)
-        move(entry, actors.service(service), Step(event=event, changes={column: now}), at=now)
+        changes: dict[str, Any] = {column: now}
+        if what is Progress.SHOWN and entry.delivery == Delivery.URL_REQUIRED and not State(entry.state).terminal:
+            # That delivery reports no answer, so the outside work may begin now.
+            changes["next_lookup_at"] = status.first_lookup(entry, revisions.active().document, now)
+        move(entry, actors.service(service), Step(event=event, changes=changes), at=now)
         return Changed(entry, Change.MOVED, now)
 
     return settled(attempt)
@@ -137,6 +141,8 @@ def _accept(entry: Elicitation, changes: dict[str, Any], record: dict[str, Any],
             )
             move(entry, actors.POLICY, revoked, at=now)
             return
+        if entry.mode == Mode.URL:
+            changes["next_lookup_at"] = status.first_lookup(entry, policy.document, now)
     changes |= {"consented_at": entry.consented_at or now, "consent_source": entry.consent_source or "answer"}
     record = {**record, "consent_source": "answer", "policy_revision": policy.number}
     accepted = Step(event=Event.ANSWER_ACCEPT, changes=changes, record=record)

@@ -24,8 +24,8 @@ from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule
 from elicitation.services.actors import ActorKind
 from elicitation.services.operators import CancelReason, CloseReason
-from elicitation.services.recovery import RetryOutcome
 from elicitation.services.registry import ConsumeOutcome
+from elicitation.services.status import LookupOutcome
 from tests import builders
 from tests.builders import Desk
 
@@ -154,7 +154,7 @@ def test_a_value_from_outside_is_refused_by_column_and_not_repeated(column: str,
         (vocabulary.REASON_CODES, [*CancelReason, *CloseReason]),
         (vocabulary.ACTOR_KINDS, ActorKind),
         (vocabulary.COMPLETION_SOURCES, EvidenceSource),
-        (vocabulary.OUTCOMES, [*Outcome, *EvidenceOutcome, *ConsumeOutcome, *RetryOutcome]),
+        (vocabulary.OUTCOMES, [*Outcome, *EvidenceOutcome, *ConsumeOutcome, *LookupOutcome]),
     ],
 )
 def test_the_vocabulary_holds_every_word_of_the_policy(closed: frozenset[str], members: Iterable[StrEnum]) -> None:

@@ -196,7 +196,7 @@ def test_nobody_else_moves_anything(desk: Desk, at: Any, caller: str, state: Sta
             assert (response.status_code, response.json()["code"]) == (404, "unknown")
         now = builders.snapshot(public_id)
         moved = {name for name, value in now["entry"].items() if value != before["entry"][name]}
-        expiry = {"state", "version", "deadline"} if effective is not state else set()
+        expiry = {"state", "version", "deadline", "next_lookup_at", "unresolved"} if effective is not state else set()
         assert moved <= expiry, (event, moved)
         assert now["evidence"] == before["evidence"]
         if caller == "wrong provider":

@@ -399,3 +399,15 @@ def test_an_event_that_the_desk_cannot_handle_yet_is_not_acknowledged(desk: Desk
     body = b'{"type": "elicitation.unheard_of", "data": {}}'
     refused = desk.deliver(body)
     assert (refused.status_code, refused.json()["at"]) == (400, "/type")
+
+
+def test_a_provider_that_says_more_leaves_no_flag_behind(desk: Desk) -> None:
+    """The same reference again, now done after the window, and once more without saying when."""
+    public_id = desk.admit().json()["id"]
+    desk.event(public_id)
+    after = (timezone.now() + timedelta(days=30)).isoformat()
+    for more, flags in (({"occurred_at": after}, (False, True)), ({}, (True, False))):
+        assert desk.event(public_id, **more).status_code == 204
+        entry = builders.entry_of(public_id)
+        assert (entry.held_evidence, entry.late_evidence) == flags
+    assert Evidence.objects.count() == 1

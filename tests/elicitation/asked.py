@@ -1,0 +1,60 @@
+"""A provider that can be asked: a real server on loopback that speaks TLS, and steps up to a lost confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elicitation.models import KeyUse, Provider
+from elicitation.services import keys
+from tests.builders import ALICE, Desk
+from tests.providers.server import ProviderServer
+
+KEY = "sk_for_looking_up"  # no secret: it opens nothing but this test's server
+
+
+@pytest.fixture
+def provider(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
+    """Acme's provider, which can be asked from now on."""
+    with ProviderServer(tmp_path) as server:
+        for name, value in server.trusting.items():
+            monkeypatch.setenv(name, value)
+        can_be_asked(desk.pay, server)
+        yield server
+
+
+def can_be_asked(provider: Provider, server: ProviderServer) -> None:
+    Provider.objects.filter(pk=provider.pk).update(lookup="generic", status_url=server.status_url)
+    provider.refresh_from_db()
+    keys.import_provider_key(provider, KEY, KeyUse.LOOKUP)
+
+
+def asked(server: ProviderServer) -> int:
+    return len(server.seen)
+
+
+def done(result_ref: str = "pi_1", **more: Any) -> dict[str, Any]:
+    """What the provider says of work that was done by Alice."""
+    return {"status": "completed", "result_ref": result_ref, "subject": ALICE} | more
+
+
+def consented(desk: Desk, **changes: Any) -> str:
+    """An entry to which Alice has agreed."""
+    public_id: str = desk.admit(**changes).json()["id"]
+    reply = desk.call(f"elicitations/{public_id}/answer", {"subject": ALICE, "action": "accept", "content": "absent"})
+    assert reply.json()["state"] == "CONSENT_PENDING"
+    return public_id
+
+
+def lost(desk: Desk, **changes: Any) -> str:
+    """An entry whose confirmation Alice has reported as lost."""
+    public_id = consented(desk, **changes)
+    assert desk.call(f"elicitations/{public_id}/lost", {"subject": ALICE}).json()["state"] == "RETRY_REQUIRED"
+    return public_id
+
+
+def retry(desk: Desk, public_id: str, **more: Any) -> Any:
+    return desk.call(f"elicitations/{public_id}/retry", {"subject": ALICE}, **more)
