@@ -10,6 +10,8 @@ from typing import Final
 
 #: Fewer rounds have no median worth the name.
 FEWEST_ROUNDS: Final = 3
+#: The unit of a time; any other is shown as it is.
+SECONDS: Final = "s"
 
 
 class CannotMeasure(Exception):
@@ -18,39 +20,44 @@ class CannotMeasure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One figure of a bench. ``measure`` and ``peer`` return seconds; a limit is a peer that is a constant."""
+    """One figure of a bench. ``measure`` and ``peer`` return so much of ``unit``; the peer is asked first. A limit is
+    a peer that is a constant."""
 
     figure: str
     beside: str
     measure: Callable[[], float]
     peer: Callable[[], float] | float
     at_most: float
+    unit: str = SECONDS
 
-    def peer_seconds(self) -> float:
+    def peer_value(self) -> float:
         return self.peer() if callable(self.peer) else self.peer
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measured figure: medians in seconds, their ratio, and the ratio that was to be reached."""
+    """A measured figure: medians in ``unit``, their ratio, and the ratio that was to be reached."""
 
     bench: str
     figure: str
-    seconds: float
+    unit: str
+    value: float
     beside: str
-    peer_seconds: float
+    peer_value: float
     ratio: float
     goal: float
     met: bool
     rounds: int
 
 
-def readable(seconds: float) -> str:
-    """A time with two decimals, in the unit that suits its size."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size / 10:
-            return f"{seconds / size:.2f} {unit}"
-    return f"{seconds * 1e6:.2f} µs"
+def readable(value: float, unit: str = SECONDS) -> str:
+    """A measure with two decimals; a time in the unit that suits its size."""
+    if unit != SECONDS:
+        return f"{value:.2f} {unit}"
+    for shown, size in (("s", 1.0), ("ms", 1e-3)):
+        if value >= size / 10:
+            return f"{value / size:.2f} {shown}"
+    return f"{value * 1e6:.2f} µs"
 
 
 #: A bench sets up what its comparisons share, and clears it away.
@@ -64,14 +71,15 @@ def measure(name: str, bench: Bench, rounds: int) -> Iterator[Row | str]:
         peers: dict[str, list[float]] = {each.figure: [] for each in comparisons}
         for number in range(1, rounds + 1):
             for each in comparisons:
-                peers[each.figure].append(each.peer_seconds())
+                peers[each.figure].append(each.peer_value())
                 ours[each.figure].append(each.measure())
                 yield (
-                    f"{name}, round {number} of {rounds}: {each.figure} {readable(ours[each.figure][-1])}, "
-                    f"{each.beside} {readable(peers[each.figure][-1])}"
+                    f"{name}, round {number} of {rounds}: {each.figure} "
+                    f"{readable(ours[each.figure][-1], each.unit)}, "
+                    f"{each.beside} {readable(peers[each.figure][-1], each.unit)}"
                 )
         for each in comparisons:
-            seconds, peer = median(ours[each.figure]), median(peers[each.figure])
-            ratio = seconds / peer
+            value, peer = median(ours[each.figure]), median(peers[each.figure])
+            ratio = value / peer
             met = ratio <= each.at_most
-            yield Row(name, each.figure, seconds, each.beside, peer, ratio, each.at_most, met, rounds)
+            yield Row(name, each.figure, each.unit, value, each.beside, peer, ratio, each.at_most, met, rounds)

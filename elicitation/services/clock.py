@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from django.db import connection
 from django.db.models import DateTimeField, Func, Value
 from django.db.models.expressions import Combinable
 
+_FUNCTION: Final = "clock_timestamp"
+#: The clock in the text of a PostgreSQL statement.
+NOW: Final = f"{_FUNCTION}()"
+
 
 class _StatementClock(Func):
-    function = "clock_timestamp"
+    function = _FUNCTION
     output_field = DateTimeField()
 
 
@@ -23,7 +28,7 @@ def now() -> datetime:
     if connection.vendor == "sqlite":
         return datetime.now(UTC)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
+        cursor.execute(f"SELECT {NOW}")
         row = cursor.fetchone()
     moment: datetime = row[0]
     return moment.astimezone(UTC)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elicitation.policy.lifecycle import TABLE, Event, State, diagram
+from elicitation.services import move_many
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = sorted(
@@ -16,8 +17,11 @@ SOURCES = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if "migrations" not in path.parts
 )
-#: Where a row is made with its first state, and where a state is moved.
-MAKES, MOVES = "elicitation/services/admission.py", "elicitation/services/move.py"
+#: Where a row is made with its first state, and where a state is moved: by the ORM, and for many by one statement.
+MAKES, MOVES, MOVES_MANY = (f"elicitation/services/{name}.py" for name in ("admission", "move", "move_many"))
+#: Who else speaks SQL that writes: the triggers, and a bench in a database of its own.
+OTHERS = {"audit/triggers.py", "elicitation/bench/sweep_desk.py"}
+WRITES = re.compile(r"\b(INSERT INTO|MERGE INTO|DELETE FROM|TRUNCATE|COPY)\b|\bUPDATE\b(?!-)|\bSET\s+\w+\s*=", re.ASCII)
 
 
 def names(path: Path) -> str:
@@ -39,6 +43,23 @@ def writes_of_state(tree: ast.AST) -> Iterator[ast.AST]:
             and any(keyword.arg == "state" for keyword in node.keywords)
         ):
             yield node
+
+
+def docstrings(tree: ast.AST) -> set[int]:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, documented)]
+    return {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+
+
+def statements_that_write(tree: ast.AST) -> list[str]:
+    """Texts in the code, and the texts between the values of f-strings, that are SQL which changes rows."""
+    prose = docstrings(tree)
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+    ]
+    return [text for text in texts if WRITES.search(text.replace("FOR UPDATE", ""))]
 
 
 def is_in_init(tree: ast.AST, node: ast.AST) -> bool:
@@ -64,6 +85,21 @@ def test_admission_makes_rows_in_their_first_state_only() -> None:
     assert isinstance(made, ast.Call)
     (given,) = [keyword.value for keyword in made.keywords if keyword.arg == "state"]
     assert ast.unparse(given) == "State.ADMITTED"
+
+
+def test_one_statement_alone_moves_many_and_nobody_else_writes_sql() -> None:
+    writers = {names(path) for path in SOURCES if statements_that_write(ast.parse(path.read_text()))}
+    assert writers == {MOVES_MANY} | OTHERS
+
+
+def test_the_one_statement_makes_the_deadlines_move_and_no_other() -> None:
+    """Its text, with every value in it, sets the state once, to the one state, from those that are live."""
+    text = move_many.statement()
+    assert re.findall(r"\bstate = ([^,\s]+)", text) == ["'EXPIRED'", "'RETRY_REQUIRED'"]
+    assert re.findall(r"\bSET state = 'EXPIRED'", text) == ["SET state = 'EXPIRED'"]
+    assert re.findall(r"\bstate IN \(([^)]*)\)", text) == ["'ADMITTED', 'CONSENT_PENDING', 'RETRY_REQUIRED'"]
+    assert len(re.findall(r"\bUPDATE\b", text.replace("FOR UPDATE", ""))) == 1
+    assert len(re.findall(r"\bINSERT INTO\b", text)) == 1
 
 
 def test_no_raw_statement_and_no_row_is_saved_past_the_registry() -> None:
