@@ -21,7 +21,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from audit import vocabulary
-from audit.models import LedgerEntry, Signal
+from audit.models import LedgerEntry
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -198,20 +198,3 @@ class LedgerAdmin(ReadOnlyAdmin):
     @admin.display(description="by")
     def who(self, row: LedgerEntry) -> str:
         return " ".join(part for part in (row.actor_kind, row.actor_id) if part)
-
-
-class SignalAdmin(ReadOnlyAdmin):
-    """What somebody should look at; what happened is on the ledger."""
-
-    list_display = ("id", "rule", "about", "tenant", "count", "status", "first", "last")
-    fields = ("rule", "about", "tenant", "count", "status", "first", "last")
-    readonly_fields = fields
-    nothing_yet = "Nothing calls for attention."
-
-    @admin.display(description="first")
-    def first(self, row: Signal) -> str:
-        return f"{row.first_at:%Y-%m-%d %H:%M:%S} UTC"
-
-    @admin.display(description="last")
-    def last(self, row: Signal) -> str:
-        return f"{row.last_at:%Y-%m-%d %H:%M:%S} UTC"

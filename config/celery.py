@@ -6,7 +6,7 @@ import os
 from typing import Any, Final
 
 from celery import Celery
-from celery.signals import setup_logging, worker_process_init
+from celery.signals import beat_init, setup_logging, worker_process_init
 
 from config.logging import take_uncaught
 from config.processes import die_with
@@ -14,7 +14,7 @@ from config.processes import die_with
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 #: Every sweep of ``elicitation.services.sweeps.registry``, in seconds.
-SCHEDULE: Final = {"expire": 5.0}
+SCHEDULE: Final = {"expire": 5.0, "reconcile": 5.0, "deliver": 5.0, "signals": 15.0}
 
 app = Celery("desk")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -29,14 +29,24 @@ app.conf.accept_content = ["json"]
 app.conf.worker_hijack_root_logger = False
 app.conf.worker_redirect_stdouts = False
 app.conf.broker_connection_retry_on_startup = True
-app.conf.task_acks_late = True
 app.conf.worker_prefetch_multiplier = 1
+# Nobody steers a worker through the broker; and the queue for it is of a kind that newer RabbitMQ refuses.
+app.conf.worker_enable_remote_control = False
+# Not acknowledged late: a tick is safe to lose, and a worker that holds one when Redis goes away ends (kombu 5.7).
+app.conf.task_acks_late = False
 
 
 @setup_logging.connect
 def keep_the_logs(**_: Any) -> None:
     """Celery would add handlers that print whole messages; with this receiver it leaves Django's LOGGING alone."""
     take_uncaught()
+
+
+@beat_init.connect
+def begin_at_once(**_: Any) -> None:
+    """The schedule waits for an interval before it sends a task for the first time; a desk that was down has work."""
+    for name, seconds in SCHEDULE.items():
+        app.tasks[f"elicitation.tasks.{name}"].apply_async(expires=seconds)
 
 
 @worker_process_init.connect

@@ -17,7 +17,17 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 #: Settings that hold secrets; each may also be given as ``NAME_FILE``, and `up` makes those that are absent.
 SECRETS: Final = ("DESK_SECRET_KEY", "DESK_DIGEST_KEYS", "DESK_SEAL_KEYS", "DESK_LEDGER_KEYS")
-PLAIN: Final = ("DESK_BASE_URL", "DESK_ALLOWED_HOSTS", "DESK_STATE_DIR", "DESK_LOG_LEVEL")
+#: Secrets that a desk can do without; each may also be given as ``NAME_FILE``.
+OPTIONAL_SECRETS: Final = ("DESK_EMAIL_URL", "DESK_SIGNAL_WEBHOOK_SECRET")
+PLAIN: Final = (
+    "DESK_BASE_URL",
+    "DESK_ALLOWED_HOSTS",
+    "DESK_STATE_DIR",
+    "DESK_LOG_LEVEL",
+    "DESK_SIGNAL_EMAILS",
+    "DESK_EMAIL_FROM",
+    "DESK_SIGNAL_WEBHOOK_URL",
+)
 KEY_BYTES: Final = 32
 SECRET_KEY_LENGTH: Final = 32
 _KEY_ID: Final = re.compile(r"[a-z0-9]{1,16}")
@@ -30,7 +40,8 @@ def check_names() -> None:
 
     Raises ``ImproperlyConfigured``.
     """
-    known = {*PLAIN, *SECRETS, *(f"{name}_FILE" for name in SECRETS)}
+    secret = (*SECRETS, *OPTIONAL_SECRETS)
+    known = {*PLAIN, *secret, *(f"{name}_FILE" for name in secret)}
     for name in sorted(os.environ):
         if name.startswith("DESK_") and name not in known:
             raise ImproperlyConfigured(f"{name} is not a setting of the desk; the README lists them.")

@@ -10,7 +10,7 @@ from typing import Any
 import environ  # type: ignore[import-untyped]  # published without types
 from django.core.exceptions import ImproperlyConfigured
 
-from config import environment
+from config import channels, environment
 
 environment.check_names()
 
@@ -109,6 +109,19 @@ if CELERY_BROKER_URL and not CELERY_BROKER_URL.startswith(("redis://", "rediss:/
     raise ImproperlyConfigured("CELERY_BROKER_URL is not a redis:// or amqp:// address.")
 CELERY_TASK_ALWAYS_EAGER = not CELERY_BROKER_URL
 CELERY_TASK_IGNORE_RESULT = True
+
+#: Mail is for signals alone; without recipients none is sent.
+_email = channels.read_email()
+DESK_SIGNAL_EMAILS: list[str] = _email["DESK_SIGNAL_EMAILS"]
+DEFAULT_FROM_EMAIL = _email.get("DEFAULT_FROM_EMAIL", "")
+EMAIL_HOST = _email.get("EMAIL_HOST", "")
+EMAIL_PORT = _email.get("EMAIL_PORT", 0)
+EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = _email.get("EMAIL_HOST_PASSWORD", "")
+EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
+EMAIL_TIMEOUT = _email["EMAIL_TIMEOUT"]
+DESK_SIGNAL_WEBHOOK_URL, DESK_SIGNAL_WEBHOOK_SECRET = channels.read_webhook()
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

@@ -12,3 +12,21 @@ from elicitation.services.sweeps.registry import SWEEPS
 def expire() -> int:
     close_old_connections()
     return SWEEPS["expire"]()
+
+
+@shared_task(name="elicitation.tasks.reconcile", ignore_result=True)
+def reconcile() -> int:
+    close_old_connections()
+    return SWEEPS["reconcile"]()
+
+
+@shared_task(name="elicitation.tasks.signals", ignore_result=True)
+def signals() -> int:
+    close_old_connections()
+    return SWEEPS["signals"]()
+
+
+@shared_task(name="elicitation.tasks.deliver", ignore_result=True)
+def deliver() -> int:
+    close_old_connections()
+    return SWEEPS["deliver"]()

@@ -43,7 +43,7 @@ _INTROS: Final = {
     "limits": "People who are asked too often say yes to everything.",
     "forms": "Beyond these bounds a form is refused.",
     "wires": "The revisions of the protocol that this desk serves.",
-    "signals": "What is worth a person's attention.",
+    "signals": "What is worth a person's attention: from so many events within so many seconds on.",
 }
 
 

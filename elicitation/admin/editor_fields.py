@@ -66,6 +66,17 @@ _SHAPES: Final[dict[str, Shape]] = {
     "forms.multi_select": Shape(Kind.SWITCH, help="The protocol allows it; refusing it is operator policy."),
     "vocabulary.deny": Shape(Kind.LINES, help="One a line. * ends a word in any way, … stands for up to three words."),
     "vocabulary.allow": Shape(Kind.LINES, help="One a line: phrases that hold such a word and ask for no secret."),
+    "signals.wrong_user.count": Shape(
+        Kind.NUMBER, help="On one entry, on several of one person, or by a caller from another tenant."
+    ),
+    "signals.lost_rate.ratio": Shape(Kind.NUMBER, help="From 0 to 1: lost ones among those lost and those that came."),
+    "signals.credential_forms.count": Shape(Kind.NUMBER, help="Of one service."),
+    "signals.lookalike_origins.count": Shape(Kind.NUMBER, help="Of one service: not listed, or disguised."),
+    "signals.bad_signatures.count": Shape(Kind.NUMBER, help="Sent to one provider's address, counted by the hour."),
+    "signals.auto_answers.ratio": Shape(
+        Kind.NUMBER, help="From 0 to 1: answers in less than a second among all answers of one client."
+    ),
+    "signals.late_sweep_seconds": Shape(Kind.NUMBER, help="After so long a silence of a scheduled task."),
     "legacy.flat_url_required_error": Shape(Kind.SWITCH, help="Admit the flat shape; it is reported all the same."),
     "destinations.*.origin": Shape(Kind.TEXT, help="https, host, and a port if it is not 443. Nothing more."),
     "destinations.*.tenants": Shape(Kind.LINES, help="Slugs, one a line."),

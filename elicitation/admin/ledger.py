@@ -9,12 +9,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.admin import LedgerAdmin, SignalAdmin
-from audit.models import LedgerEntry, Signal
+from audit.admin import LedgerAdmin
+from audit.models import LedgerEntry
 from elicitation.admin import pasted
 from elicitation.templatetags.desk import elc
-
-admin.site.register(Signal, SignalAdmin)
 
 
 @admin.register(LedgerEntry)

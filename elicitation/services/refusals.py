@@ -9,7 +9,9 @@ from django.db import transaction
 from django.db.models import F
 
 from audit.ledger import append
+from audit.signals import raise_signal
 from elicitation.models import Elicitation, RefusedAttempt
+from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.services import actors
 from elicitation.services.actors import Actor
 from elicitation.services.lookup import RELATED
@@ -17,6 +19,11 @@ from elicitation.services.move import about
 
 #: Repeats by the same caller about the same thing within this time are counted, not written one by one.
 QUIET: Final = timedelta(hours=1)
+#: Refusals that somebody must look at from the first on, by the signal that they raise.
+_SIGNALS: Final[dict[str, str]] = {
+    EvidenceOutcome.CONFLICT_DENIED: "conflicting_result",
+    EvidenceOutcome.RESULT_REUSED_DENIED: "reused_result",
+}
 
 
 def note(
@@ -34,8 +41,10 @@ def note(
 
     To be called in the transaction that decided it.
     """
+    if outcome in _SIGNALS:
+        raise_signal(_SIGNALS[outcome], entry.tenant.slug, entry.uid.hex, at)
     attempt, first = RefusedAttempt.objects.get_or_create(
-        elicitation=entry, outcome=outcome, caller=f"{by.kind}:{by.id}", defaults={"since": at}
+        elicitation=entry, outcome=outcome, caller=by.caller, defaults={"since": at}
     )
     if not first and at < attempt.since + QUIET and not always:
         RefusedAttempt.objects.filter(pk=attempt.pk).update(count=F("count") + 1)

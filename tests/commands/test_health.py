@@ -41,7 +41,7 @@ def test_ready_when_every_part_is() -> None:
     assert reply.status_code == 200
     assert reply.json() == {
         "status": "ok",
-        "parts": {"database": "ok", "migrations": "ok", "ledger": "ok", "sweep expire": "ok"},
+        "parts": {"database": "ok", "migrations": "ok", "ledger": "ok"} | {f"sweep {name}": "ok" for name in SWEEPS},
     }
 
 

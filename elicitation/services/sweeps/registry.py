@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from elicitation.services.sweeps.delivering import deliver
 from elicitation.services.sweeps.expiring import expire
+from elicitation.services.sweeps.reconciling import reconcile
+from elicitation.services.sweeps.signalling import signals
 
-SWEEPS: Final[dict[str, Callable[[], int]]] = {"expire": expire}
+SWEEPS: Final[dict[str, Callable[[], int]]] = {
+    "expire": expire,
+    "reconcile": reconcile,
+    "signals": signals,
+    "deliver": deliver,
+}
