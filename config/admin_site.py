@@ -50,8 +50,7 @@ class DeskAdminSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         context = dict(extra_context or {})
         if request.user.has_perm("elicitation.view_elicitation"):
-            from elicitation.admin.waiting import waiting  # registers with this site, which must exist first
+            from elicitation.admin.waiting import board  # registers with this site, which must exist first
 
-            context["waiting"], context["more_waiting"] = waiting()
-            context["shows_waiting"] = True
+            context["board"] = board(request.GET.get("queue", ""))
         return super().index(request, context)

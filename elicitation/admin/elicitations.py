@@ -19,8 +19,10 @@ from django.utils.safestring import SafeString
 
 from audit.admin import NewestFirst, ReadOnlyAdmin
 from elicitation.admin import acting, pasted
-from elicitation.admin.acting import Verb
-from elicitation.admin.entry import page
+from elicitation.admin.acting_forms import SeenForm
+from elicitation.admin.acting_words import Verb, words_of
+from elicitation.admin.entry import Page, page
+from elicitation.admin.waiting import QueueFilter
 from elicitation.models import Elicitation, Service
 from elicitation.policy import identifiers
 from elicitation.policy.lifecycle import LIVE, State
@@ -74,7 +76,7 @@ def address(entry: Elicitation, view: str = "change") -> str:
 class ElicitationAdmin(ReadOnlyAdmin):
     list_display = ("entry_id", "told", "age", "purpose", "mode", "asked_by", "works_at", "seen_client", "ends")
     list_select_related = ("service__tenant", "provider", "client")
-    list_filter = (StateFilter, "mode", "purpose", "tenant")
+    list_filter = (QueueFilter, StateFilter, "mode", "purpose", "tenant")
     search_fields = ("uid",)
     search_help_text = "An id of the desk (elc_…) or of the service, as you have it: quotes, spaces, a whole address."
     nothing_yet = "No question has been admitted yet. Services ask with their key: the README says how to connect one."
@@ -120,53 +122,48 @@ class ElicitationAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         entry = self._find(request, object_id)
-        return self._answer(request, entry, "admin/desk/entry.html")
+        return self._answer(request, page(entry, clock.now()), "admin/desk/entry.html")
 
     def act_view(self, request: HttpRequest, object_id: str, verb: Verb) -> HttpResponse:
         """Shows the present state and asks for what is needed (GET), then acts through the registry (POST)."""
         entry = self._find(request, object_id)
         if not self.has_cancel_permission(request):
             raise PermissionDenied
+        shown = page(entry, clock.now())
         if request.method != "POST":
-            return self._ask(request, entry, verb)
-        form = acting.form(verb, request.POST)
+            return self._ask(request, shown, verb, acting.form(verb, shown))
+        form = acting.form(verb, shown, request.POST)
         if not form.is_valid():
-            return self._ask(request, entry, verb, form)
+            return self._ask(request, shown, verb, form)
         assert request.user.pk is not None
         try:
             done = acting.act(verb, entry, request.user.pk, form)
         except acting.NotDone as refusal:
-            return self._ask(
-                request, self._find(request, object_id), verb, refusal=f"{refusal} Nothing was changed by you."
-            )
+            now = page(self._find(request, object_id), clock.now())
+            said = f"{refusal} Nothing was changed by you."
+            return self._ask(request, now, verb, acting.form(verb, now), refusal=said)
         messages.add_message(request, messages.SUCCESS if done.good else messages.WARNING, done.told)
         return HttpResponseRedirect(address(entry))
 
-    def _ask(
-        self,
-        request: HttpRequest,
-        entry: Elicitation,
-        verb: Verb,
-        form: acting.SeenForm | None = None,
-        refusal: str = "",
-    ) -> HttpResponse:
-        shown = form or acting.form(verb, initial={"seen": state_at(entry, clock.now())})
-        more = {"form": shown, "refusal": refusal, "verb": verb, "words": acting.WORDS[verb]}
+    def _ask(self, request: HttpRequest, shown: Page, verb: Verb, form: SeenForm, refusal: str = "") -> HttpResponse:
+        more = {"form": form, "refusal": refusal, "verb": verb, "words": words_of(verb, shown.entry)}
         status = HTTP_CONFLICT if refusal else HTTP_OK
-        return self._answer(request, entry, "admin/desk/act.html", status, **more)
+        return self._answer(request, shown, "admin/desk/act.html", status, **more)
 
     def _answer(
-        self, request: HttpRequest, entry: Elicitation, template: str, status: int = HTTP_OK, **more: Any
+        self, request: HttpRequest, shown: Page, template: str, status: int = HTTP_OK, **more: Any
     ) -> HttpResponse:
-        shown = page(entry, clock.now())
-        offers = acting.offers(entry, shown.state) if self.has_cancel_permission(request) else []
+        offers = []
+        if self.has_cancel_permission(request):
+            assert request.user.pk is not None
+            offers = acting.offers(shown, request.user.pk)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": elc(entry.uid),
+            "title": elc(shown.entry.uid),
             "page": shown,
-            "entry_url": address(entry),
-            "offers": [(offer, address(entry, offer.verb)) for offer in offers],
+            "entry_url": address(shown.entry),
+            "offers": [(offer, address(shown.entry, offer.verb)) for offer in offers],
             **more,
         }
         context["offered"] = context.get("verb") in [offer.verb for offer in offers]

@@ -9,14 +9,15 @@ from typing import Final
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 
-from elicitation.models import Elicitation, Evidence
+from elicitation.models import Elicitation, Evidence, EvidenceStatus, HonourProposal
 from elicitation.policy.decision import Mode
 from elicitation.policy.lifecycle import State
 from elicitation.services.explaining import explain
 from elicitation.services.move import overdue, state_at
 from elicitation.services.operators import CancelReason
+from elicitation.services.proposals import SENTENCES, Prospect, Stands, prospect
 from elicitation.services.registry import PROBABLY_NOT_SHOWN_MS
-from elicitation.services.timeline import REASONS, TimelineLine, timeline, took
+from elicitation.services.timeline import PROVIDER_SAID, REASONS, TimelineLine, timeline, took
 
 _CONSENT: Final = {
     "answer": "the client reported the person's answer",
@@ -39,6 +40,31 @@ _ENDED_BY: Final = {
     "policy": "The policy in force no longer admits it",
     "closed": "Its tenant, service or provider was closed",
 }
+#: What became of a piece of evidence.
+EVIDENCE: Final[dict[EvidenceStatus, str]] = {
+    EvidenceStatus.HELD: "Held until consent",
+    EvidenceStatus.UNBOUND: "Held: nobody says whose it is",
+    EvidenceStatus.WITHDRAWN: "Held: the policy has withdrawn the destination",
+    EvidenceStatus.LATE: "Late: the entry could not use it",
+    EvidenceStatus.CONFLICT: "Contradicts the recorded result",
+    EvidenceStatus.REVERSED: "Taken back by the provider",
+    EvidenceStatus.CLOSED: "Settled by an operator",
+    EvidenceStatus.USED: "Completed the elicitation",
+}
+#: Where a proposal to honour evidence stands.
+PROPOSAL: Final[dict[Stands, str]] = {
+    Stands.WAITS: "Waits for a second operator",
+    Stands.LAPSED: "Void: nobody approved it within 24 hours",
+    Stands.OVERTAKEN: "Void: something happened to the entry",
+    Stands.REPLACED: "Void: another proposal took its place",
+    Stands.WITHDRAWN: "Withdrawn",
+    Stands.APPROVED: "Approved",
+}
+SECOND: Final = (
+    "An operator other than the one who proposed it compares the confirmation with the provider's own record, and "
+    "approves the proposal or withdraws it."
+)
+_SUCCESSORS: Final = 20
 _ANSWER: Final = {"accept": "accepted", "decline": "declined", "cancel": "closed without deciding"}
 
 
@@ -52,6 +78,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposed:
+    """A proposal to honour ``evidence``, and where it stands, in words."""
+
+    proposal: HonourProposal
+    evidence: Evidence
+    words: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """What the page of an entry shows. ``state`` is the state that a reader is told at ``now``."""
 
@@ -61,37 +97,80 @@ class Page:
     explanation: str
     next_step: str
     ended: str
+    open_still: list[tuple[str, str]]
     left: timedelta | None
     unswept: bool
     facts: list[Fact]
     also: list[Fact]
     lines: list[TimelineLine]
-    evidence: list[Evidence]
+    evidence: list[tuple[Evidence, str]]
+    honouring: Prospect
+    proposals: list[Proposed]
+    successors: list[Elicitation]
     notes: list[LogEntry]
 
     @property
     def live(self) -> bool:
         return not self.state.terminal
 
+    @property
+    def waiting(self) -> Proposed | None:
+        """The proposal that a second operator can approve now."""
+        return next((item for item in self.proposals if item.waits), None)
+
 
 def page(entry: Elicitation, now: datetime) -> Page:
-    state = state_at(entry, now)
+    state, honour = state_at(entry, now), prospect(entry, now)
     words = explain(entry, state)
+    rows = Evidence.objects.filter(elicitation=entry).select_related("provider").order_by("pk")
     return Page(
         entry=entry,
         now=now,
         state=state,
         explanation=words.explanation,
-        next_step=words.next_step,
-        ended=_ended(entry),
+        next_step=words.next_step if honour.waiting is None else SECOND,
+        ended=_ended(entry, state),
+        open_still=_open_still(entry, honour),
         left=entry.deadline - now if entry.deadline and not state.terminal else None,
         unswept=overdue(entry, now),
         facts=_facts(entry, state),
         also=_also(entry),
         lines=timeline(entry),
-        evidence=list(Evidence.objects.filter(elicitation=entry).select_related("provider").order_by("pk")),
+        evidence=[(row, EVIDENCE[EvidenceStatus(row.status)]) for row in rows],
+        honouring=honour,
+        proposals=[
+            Proposed(row, row.evidence, PROPOSAL[stands], stands is Stands.WAITS) for row, stands in honour.proposals
+        ],
+        successors=list(entry.successors.order_by("pk")[:_SUCCESSORS]),
         notes=list(notes_on(entry)),
     )
+
+
+def _open_still(entry: Elicitation, honour: Prospect) -> list[tuple[str, str]]:
+    """What a person should not overlook, each under its name."""
+    said = []
+    if entry.late_evidence:
+        said.append(("Late evidence", "A confirmation is kept that the entry could not use."))
+    if entry.unresolved:
+        said.append(("Unresolved", "Its confirmation was lost and was not found in time. The work may be done."))
+    if honour.waiting is not None:
+        name, ends = honour.waiting.proposed_by.get_username(), honour.waiting.expires_at
+        said.append(
+            (
+                "Proposal",
+                f"{name} proposes to honour a confirmation. It waits for a second operator, until "
+                f"{ends:%Y-%m-%d %H:%M:%S} UTC or until something happens to the entry.",
+            )
+        )
+    elif honour.evidence and honour.obstacle is not None:
+        said.append(("Not honoured", SENTENCES[honour.obstacle]))
+    ended, done = entry.origin_ended_at, entry.completed_at
+    if ended is not None and done is not None and ended < done and entry.applied_at is None:
+        text = "It had ended before the confirmation came, and nobody has taken the result: the same operation can."
+        said.append(("Waiting call", text))
+    if entry.reversed_at is not None:
+        said.append(("Taken back", f"The provider took the result back at {entry.reversed_at:%Y-%m-%d %H:%M:%S} UTC."))
+    return said
 
 
 def notes_on(entry: Elicitation) -> list[LogEntry]:
@@ -101,8 +180,8 @@ def notes_on(entry: Elicitation) -> list[LogEntry]:
     return list(mine.select_related("user").order_by("action_time", "pk"))
 
 
-def _ended(entry: Elicitation) -> str:
-    if not entry.cancelled_by:
+def _ended(entry: Elicitation, state: State) -> str:
+    if state is not State.CANCELLED or not entry.cancelled_by:
         return ""
     reason = f": {REASONS[CancelReason(entry.cancel_reason)]}" if entry.cancel_reason else ""
     return f"{_ENDED_BY[entry.cancelled_by]}{reason}."
@@ -141,6 +220,8 @@ def _also(entry: Elicitation) -> list[Fact]:
         Fact("Shown", entry.shown_at, "reported by the service"),
         Fact("Answered", entry.answered_at, answer),
         Fact("Reported lost", entry.lost_at, f"the confirmation has not arrived{looked}"),
+        Fact("Provider asked", entry.looked_up_at, PROVIDER_SAID.get(entry.lookup_outcome, "")),
+        Fact("Asked again", entry.next_lookup_at, "the desk asks the provider, at this time or soon after it"),
         Fact("Call ended", entry.origin_ended_at, "the waiting call gave up"),
     ]
     return [fact for fact in known if fact.at is not None]

@@ -1,70 +1,234 @@
-"""What waits for an operator, oldest first: why, and the one next step."""
+"""What waits for somebody, by the queue it waits in, oldest first: why, on whom, and the one next step."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
 
-from django.db.models import Q
+from django.contrib import admin
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.http import HttpRequest
 
-from elicitation.models import Elicitation, Evidence, EvidenceStatus
-from elicitation.policy.lifecycle import LIVE, State
+from audit.models import Signal
+from elicitation.admin.entry import SECOND
+from elicitation.models import Elicitation, Evidence, EvidenceStatus, HonourProposal, LookupKind, Tenant
+from elicitation.policy.lifecycle import EXPLANATIONS, LIVE, State
 from elicitation.services import clock
-from elicitation.services.explaining import explain
+from elicitation.services.explaining import LATE_STEP, UNRESOLVED_STEP
 from elicitation.services.move import state_at
+from elicitation.services.timeline import PROVIDER_SAID
+from elicitation.templatetags.desk import span
 
 SHOWN: Final = 20
 #: The sweep runs every few seconds; an entry that is overdue for longer was missed.
 MISSED_AFTER: Final = timedelta(minutes=1)
+#: Of what people make by hand (proposals, open signals), so many are looked at.
+_BY_HAND: Final = 1_000
+
+
+class Queue(StrEnum):
+    """What an entry can wait in. Where it waits in several, the first one counts."""
+
+    PROPOSAL = "proposal"
+    LATE = "late"
+    MISSED = "missed"
+    WITHDRAWN = "withdrawn"
+    UNBOUND = "unbound"
+    EARLY = "early"
+    LOST = "lost"
+    UNRESOLVED = "unresolved"
+    CONFLICT = "conflict"
+
+
+NAMES: Final[dict[Queue, str]] = {
+    Queue.PROPOSAL: "Waits for a second operator",
+    Queue.LATE: "Late evidence",
+    Queue.MISSED: "Overdue, not swept",
+    Queue.WITHDRAWN: "Held, destination withdrawn",
+    Queue.UNBOUND: "Held, nobody says whose",
+    Queue.EARLY: "Held before consent",
+    Queue.LOST: "Confirmation lost",
+    Queue.UNRESOLVED: "Unresolved after expiry",
+    Queue.CONFLICT: "Conflicting evidence",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
+    """One row: ``whom`` it waits on, and what that somebody does next."""
+
     entry: Elicitation
     state: State
     age: timedelta
     why: str
+    whom: str
     next_step: str
 
 
-def waiting() -> tuple[list[Waiting], bool]:
-    """Up to ``SHOWN`` entries, and whether there are more."""
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One queue to choose: how many wait in it, as far as that was counted."""
+
+    queue: Queue
+    name: str
+    size: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Up to ``SHOWN`` rows of the ``chosen`` queue, or of all that need somebody; ``more``: there are more."""
+
+    rows: list[Waiting]
+    more: bool
+    tabs: list[Tab]
+    chosen: Queue | None
+
+
+class QueueFilter(admin.SimpleListFilter):
+    """The queues by name, for the list of all entries."""
+
+    title = "queue"
+    parameter_name = "queue"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(queue, NAMES[queue]) for queue in Queue]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Elicitation]) -> QuerySet[Elicitation]:
+        value = self.value()
+        return in_queue(Queue(value), queryset, clock.now()) if value in set(Queue) else queryset
+
+
+def board(asked: str = "") -> Board:
+    """What waits now. ``asked`` names a queue; anything else asks for what needs somebody in any of them."""
     now = clock.now()
-    stuck = Q(state=State.RETRY_REQUIRED) | Q(late_evidence=True)
-    held = Q(state=State.CONSENT_PENDING, held_evidence=True)
-    missed = Q(state__in=sorted(LIVE), deadline__lte=now - MISSED_AFTER)
-    rows = (
-        Elicitation.objects.filter(stuck | held | missed)
-        .select_related("service__tenant", "provider")
-        .order_by("pk")[: SHOWN + 1]
-    )
-    found = list(rows)
-    early = _held_early(found)
-    return [_waiting(entry, now, entry.pk in early) for entry in found[:SHOWN]], len(found) > SHOWN
+    chosen = Queue(asked) if asked in set(Queue) else None
+    found = {queue: _oldest(queue, now) for queue in Queue}
+    picked = [(chosen, entry) for entry in found[chosen]] if chosen else _merged(found)
+    proposals = _proposals(entry for queue, entry in picked if queue is Queue.PROPOSAL)
+    rows = [_waiting(entry, queue, now, proposals.get(entry.pk)) for queue, entry in picked[:SHOWN]]
+    tabs = [Tab(queue, NAMES[queue], _size(found[queue]), queue is chosen) for queue in Queue if found[queue]]
+    return Board(rows, len(picked) > SHOWN, tabs, chosen)
 
 
-def _held_early(entries: list[Elicitation]) -> set[int]:
-    """Entries with held evidence that names the person and waits only for the person's own yes."""
-    asked = [entry.pk for entry in entries if entry.held_evidence]
-    rows = Evidence.objects.filter(elicitation__in=asked, status=EvidenceStatus.HELD)
-    return set(rows.values_list("elicitation_id", flat=True)) if asked else set()
+def in_queue(queue: Queue, entries: QuerySet[Elicitation], now: datetime) -> QuerySet[Elicitation]:
+    """Those of ``entries`` that wait in ``queue``, by an index that holds little else."""
+    match queue:
+        case Queue.PROPOSAL:
+            proposals = HonourProposal.objects.filter(status=HonourProposal.Status.OPEN, expires_at__gt=now)
+            valid = proposals.filter(version=F("elicitation__version")).order_by("pk")
+            return entries.filter(pk__in=list(valid.values_list("elicitation_id", flat=True)[:_BY_HAND]))
+        case Queue.LATE:
+            return entries.filter(late_evidence=True)
+        case Queue.MISSED:
+            return entries.filter(state__in=sorted(LIVE), deadline__lte=now - MISSED_AFTER)
+        case Queue.WITHDRAWN:
+            return _held(entries, EvidenceStatus.WITHDRAWN)
+        case Queue.UNBOUND:
+            return _held(entries, EvidenceStatus.UNBOUND)
+        case Queue.EARLY:
+            return _held(entries, EvidenceStatus.HELD)
+        case Queue.LOST:
+            # Each tenant's entries of a state stand together in an index; of all tenants' they do not.
+            tenants = list(Tenant.objects.values_list("pk", flat=True))
+            return entries.filter(tenant__in=tenants, state=State.RETRY_REQUIRED, held_evidence=False)
+        case Queue.UNRESOLVED:
+            return entries.filter(unresolved=True)
+        case Queue.CONFLICT:
+            signals = Signal.objects.filter(rule="conflicting_result").exclude(status=Signal.Status.RESOLVED)
+            about = signals.order_by("pk").values_list("about", flat=True)[:_BY_HAND]
+            return entries.filter(uid__in=[UUID(uid) for uid in about])
 
 
-def _waiting(entry: Elicitation, now: datetime, early: bool) -> Waiting:
+def _held(entries: QuerySet[Elicitation], status: EvidenceStatus) -> QuerySet[Elicitation]:
+    rows = Evidence.objects.filter(elicitation=OuterRef("pk"), status=status)
+    return entries.filter(Exists(rows), held_evidence=True)
+
+
+def _oldest(queue: Queue, now: datetime) -> list[Elicitation]:
+    """One more than is shown. By the time of admission where the index is not in the order of rows: then nothing
+    tempts the database to read all rows from the first one on."""
+    order = ("admitted_at", "pk") if queue in (Queue.LOST, Queue.MISSED) else ("pk",)
+    rows = in_queue(queue, Elicitation.objects.select_related("service__tenant", "provider"), now)
+    return list(rows.order_by(*order)[: SHOWN + 1])
+
+
+def _merged(found: dict[Queue, list[Elicitation]]) -> list[tuple[Queue, Elicitation]]:
+    """Each entry once, oldest first, less what only waits for the person's own answer."""
+    first: dict[int, tuple[Queue, Elicitation]] = {}
+    for queue in Queue:
+        for entry in found[queue]:
+            if queue is not Queue.EARLY or State(entry.state) is not State.ADMITTED:
+                first.setdefault(entry.pk, (queue, entry))
+    return sorted(first.values(), key=lambda pair: (pair[1].admitted_at, pair[1].pk))
+
+
+def _proposals(entries: Iterable[Elicitation]) -> dict[int, HonourProposal]:
+    asked = [entry.pk for entry in entries]
+    rows = HonourProposal.objects.filter(elicitation__in=asked, status=HonourProposal.Status.OPEN)
+    return {row.elicitation_id: row for row in rows.select_related("proposed_by")} if asked else {}
+
+
+def _size(entries: list[Elicitation]) -> str:
+    return f"more than {SHOWN}" if len(entries) > SHOWN else str(len(entries))
+
+
+def _waiting(entry: Elicitation, queue: Queue, now: datetime, proposal: HonourProposal | None) -> Waiting:
     state = state_at(entry, now)
-    step = explain(entry, state).next_step
-    if entry.late_evidence:
-        why = "A confirmation is kept that the entry could not use."
-    elif entry.deadline is not None and entry.deadline <= now - MISSED_AFTER:
-        why = "Its time is up, and the sweep has not ended it."
-        step = "Look whether the schedule runs: /readyz says so."
-    elif entry.held_evidence and early:
-        why = "A confirmation is held that came before the person had agreed."
-    elif entry.held_evidence:
-        why = "A confirmation is held: nobody says whose it is, or its destination was withdrawn."
-    elif entry.lost_at is not None:
-        why = "Its confirmation was reported as lost."
-    else:
-        why = "Its confirmation is missing."
-    return Waiting(entry, state, now - entry.admitted_at, why, step)
+    why, whom, step = _words(entry, queue, state, now, proposal)
+    return Waiting(entry, state, now - entry.admitted_at, why, whom, step)
+
+
+def _words(
+    entry: Elicitation, queue: Queue, state: State, now: datetime, proposal: HonourProposal | None
+) -> tuple[str, str, str]:
+    """Why it waits, on whom, and the one next step."""
+    provider = f"provider {entry.provider.slug}" if entry.provider else "the provider"
+    retry = EXPLANATIONS[State.RETRY_REQUIRED].next_step
+    match queue:
+        case Queue.PROPOSAL:
+            name = proposal.proposed_by.get_username() if proposal else "An operator"
+            left = f" It lapses in {span(proposal.expires_at - now)}." if proposal else ""
+            return f"{name} proposes to honour its confirmation.{left}", "a second operator", SECOND
+        case Queue.LATE:
+            why = "A confirmation is kept that the entry could not use: money may have moved."
+            return why, "an operator", LATE_STEP
+        case Queue.MISSED:
+            step = "Look whether the schedule runs: /readyz says so."
+            return "Its time is up, and the sweep has not ended it.", "the schedule", step
+        case Queue.WITHDRAWN:
+            step = "Put the destination back, or have two operators honour it. Do not have the work done again."
+            return "A confirmation is held: the policy has withdrawn its destination.", "the policy's editors", step
+        case Queue.UNBOUND:
+            step = "Have the provider send it again with the person. Do not have the work done again."
+            return "A confirmation is held: nobody says whose it is.", provider, step
+        case Queue.EARLY:
+            why = "A confirmation is held that came before the person had agreed."
+            return why, "the person", retry if state is State.RETRY_REQUIRED else "Wait for the person's answer."
+        case Queue.LOST:
+            return _lost(entry, now), provider, retry
+        case Queue.UNRESOLVED:
+            why = "Its confirmation was lost, and was not found in time: money may have moved."
+            return why, "an operator", UNRESOLVED_STEP
+        case Queue.CONFLICT:
+            step = "Compare with the provider's own record: the work may have been done twice. Then resolve the signal."
+            return "A confirmation contradicts the recorded result.", "an operator", step
+
+
+def _lost(entry: Elicitation, now: datetime) -> str:
+    """Since when, and what the provider said last."""
+    said = ["Its confirmation is missing."]
+    if entry.lost_at is not None:
+        said = [f"Its confirmation was reported as lost {span(now - entry.lost_at)} ago."]
+    if entry.looked_up_at is not None and entry.lookup_outcome:
+        asked = span(now - entry.looked_up_at)
+        said.append(f"The provider was asked {asked} ago: {PROVIDER_SAID[entry.lookup_outcome]}.")
+    elif entry.provider is not None and entry.provider.lookup == LookupKind.NONE:
+        said.append("The provider cannot be asked.")
+    if entry.next_lookup_at is not None:
+        said.append(f"It is asked next in {span(entry.next_lookup_at - now)}.")
+    return " ".join(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from elicitation.services.move import (
     remark,
     settled,
 )
-from elicitation.services.recovery import Retried, moved, retried
+from elicitation.services.recovery import Retried, hear, moved, retried
 from elicitation.services.registry import Change, Changed
 
 T = TypeVar("T")
@@ -71,28 +72,45 @@ def mark_lost(uid: UUID, by: Actor, seen: State | None = None) -> Changed:
 
 
 def retry(uid: UUID, by: Actor, seen: State | None = None) -> Retried:
-    """Look for the result in what is held. Raises ``TransitionRefused``, ``Contended``."""
-    return _attempt(uid, by, seen, lambda entry, now: retried(entry, by, now))
+    """Look for the result in what is held, then at the provider. Raises ``TransitionRefused``, ``Contended``."""
+    said = hear(Elicitation.objects.select_related(*RELATED).get(uid=uid))
+    return _attempt(uid, by, seen, lambda entry, now: retried(entry, by, now, said))
 
 
-def close_late(uid: UUID, by: Actor, reason: CloseReason, seen: State | None = None) -> Changed:
-    """Settle evidence that came late, outside of the desk: it leaves the queue, and the operation may be asked anew.
+@dataclass(frozen=True, slots=True)
+class Closed(Changed):
+    """``late``: it was late evidence that was open, and not only an outcome that nobody knows."""
 
-    The state stays. Raises ``TransitionRefused`` where no late evidence is open, ``Contended``.
+    late: bool
+
+
+def close(uid: UUID, by: Actor, reason: CloseReason, seen: State | None = None) -> Closed:
+    """Settle outside of the desk what an entry left behind: evidence that came late, or a confirmation that was lost
+    and never found. It leaves the queue, and the operation may be asked anew.
+
+    The state stays. Raises ``TransitionRefused`` where nothing is open, ``Contended``.
     """
 
-    def close(entry: Elicitation, now: datetime) -> Changed | Refusal:
+    def closed(entry: Elicitation, now: datetime) -> Closed | Refusal:
         allowed = step(State(entry.state), Event.CLOSE, facts(entry))
-        if isinstance(allowed, Refused) or not entry.late_evidence:
+        if isinstance(allowed, Refused) or not (entry.late_evidence or entry.unresolved):
             refusals.note(entry, by, "transition_refused", now)
             return TransitionRefused(State(entry.state))
-        late = Evidence.objects.filter(elicitation=entry, status=EvidenceStatus.LATE)
-        late.update(status=EvidenceStatus.CLOSED)
-        remark(entry, late_evidence=False)
-        append(now, about(entry, by, Event.CLOSE, state_from=entry.state, state_to=entry.state, reason_code=reason))
-        return Changed(entry, Change.MOVED, now)
+        late, rows = entry.late_evidence, lock_evidence(entry.pk)
+        kept = [row.pk for row in rows if row.status == EvidenceStatus.LATE]
+        Evidence.objects.filter(pk__in=kept).update(status=EvidenceStatus.CLOSED)
+        record = {"reason_code": reason, "outcome": "" if late else "unknown"}
+        remark(entry, late_evidence=False, unresolved=False)
+        append(now, about(entry, by, Event.CLOSE, state_from=entry.state, state_to=entry.state, **record))
+        return Closed(entry, Change.MOVED, now, late)
 
-    return _attempt(uid, by, seen, close)
+    return _attempt(uid, by, seen, closed)
+
+
+def lock_evidence(entry_id: int) -> list[Evidence]:
+    """The evidence of the entry with this number, held until the transaction ends: always in one order, and before
+    the entry itself, so that nobody waits for somebody who waits for them."""
+    return list(Evidence.objects.select_for_update().filter(elicitation=entry_id).order_by("pk"))
 
 
 def _attempt(uid: UUID, by: Actor, seen: State | None, act: Callable[[Elicitation, datetime], T | Refusal]) -> T:

@@ -15,6 +15,7 @@ from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule, entry
 from elicitation.services.actors import ActorKind
 from elicitation.services.operators import CancelReason, CloseReason
+from elicitation.services.proposals import Obstacle
 
 #: What a refusal on the ledger is about, where its row says no more.
 REFUSED: Final[dict[str, str]] = {
@@ -32,6 +33,10 @@ REFUSED: Final[dict[str, str]] = {
     EvidenceOutcome.HELD: "the person had not agreed as the destination asks, so a confirmation was held",
     "content_missing": "the form was said to be accepted, but nothing was filled in",
     "transition_refused": "this cannot happen in the state that the entry was in",
+    Obstacle.SAME_PERSON: "whoever proposes to honour a confirmation cannot approve it",
+    Obstacle.ENTRY_CHANGED: "something had happened to it since the operator looked at it",
+    Obstacle.NEWER_ENTRY: "the operation has another entry that lives or has a result, so this one is not honoured",
+    Obstacle.PROPOSAL_EXPIRED: "the proposal to honour the confirmation was over",
 }
 
 #: The same where the row names the evidence that was kept.
@@ -65,6 +70,9 @@ RETRIED: Final[dict[str, str]] = {
     EvidenceOutcome.POLICY_WITHDRAWN_HELD: "a confirmation is held, but the policy no longer admits its destination",
     EvidenceOutcome.HELD: "a confirmation is held until the person signs in on the desk's page and agrees",
 }
+
+#: What the provider said when it was asked; whether its confirmation passes is another matter.
+PROVIDER_SAID: Final[dict[str, str]] = RETRIED | {"completed": "the provider says that the work is done"}
 
 _CONFIRMED_BY: Final = {
     "webhook": "The provider confirmed the work by a signed message.",
@@ -178,7 +186,12 @@ def _reversal(row: LedgerEntry) -> str:
 
 def _close(row: LedgerEntry) -> str:
     what = f": {CLOSE_REASONS[CloseReason(row.reason_code)]}" if row.reason_code else ""
-    return f"An operator closed the late evidence{what}."
+    open_till_now = "an outcome that nobody could find" if row.outcome == "unknown" else "the late evidence"
+    return f"An operator closed {open_till_now}{what}."
+
+
+def _lookup(row: LedgerEntry) -> str:
+    return f"The provider was asked: {PROVIDER_SAID[row.outcome]}."
 
 
 def _cancel(row: LedgerEntry) -> str:
@@ -254,6 +267,9 @@ SENTENCES: Final[dict[str, Callable[[LedgerEntry], str]]] = {
     Event.CLOSE: _close,
     Event.REVERSAL: _reversal,
     Event.CONSUME: _consume,
+    "lookup": _lookup,
+    "honour_proposed": _always("An operator proposed to honour a confirmation that had been kept."),
+    "honour_withdrawn": _always("The proposal to honour the confirmation was withdrawn."),
     "refused": _refused,
     "refused_again": _refused_again,
 }

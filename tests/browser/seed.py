@@ -7,6 +7,9 @@ import os
 
 import django
 
+#: The password of the operator who approves what the first one proposes.
+SECOND = "a-second-pair-of-eyes-7c1d"
+
 
 def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
@@ -14,6 +17,8 @@ def main() -> None:
     from django.test.utils import setup_test_environment
 
     setup_test_environment()  # calls go through the API in this process, under the host name of Django's test client
+    from django.contrib.auth.models import User
+
     from tests import builders
     from tests.builders import ALICE, BOB
 
@@ -67,12 +72,24 @@ def main() -> None:
     pendings = [ask(f"pending_{number}") for number in range(3)]
     for public_id in pendings:
         accept(public_id)
+    kept = [ask(f"kept_{number}") for number in range(3)]
+    for public_id in kept:
+        accept(public_id)
+        act(public_id, "cancel")
+        desk.event(public_id, f"pi_{public_id}", occurred_at="2026-01-31T11:59:58Z")
+        desk.event(public_id, f"pi_{public_id}_again", subject=None)
+    unresolved = ask("unresolved")
+    accept(unresolved)
+    act(unresolved, "lost")
+    builders.age(unresolved, 100_000)  # the running desk's sweep ends it
+    User.objects.create_superuser("second", password=SECOND)
     form = ask("form", form=True)
     act(form, "answer", action="accept", content="present", latency_ms=4200)
     named = ask("named", client=hostile)
     desk.admit(request={"mode": "url", "message": "Pay", "url": "https://evil.example.net/start?flow=pay&password=x"})
     ids |= {"paid": [paid], "late": [late], "held": [held], "form": [form], "named": [named]}
     ids |= {"pending": [pending], "unbound": [unbound], "lates": lates, "pendings": pendings}
+    ids |= {"kept": kept, "unresolved": [unresolved]}
     print(json.dumps(ids))  # noqa: T201 - the parent process reads it
 
 

@@ -256,7 +256,7 @@ def test_the_first_page_says_what_waits_oldest_first_with_its_next_step(desk: De
     desk.event(late, "pi_2")
     builders.age(missed, timedelta(hours=2).total_seconds())
     page = look(operator, "/admin/")
-    assert listed(page) == [lost, late, missed]
+    assert listed(page) == [missed, lost, late]
     assert fine not in page
     for words in ("Retry, or have the provider send", "money may have moved", "/readyz"):
         assert words in page

@@ -10,8 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from elicitation.admin import acting
-from elicitation.admin.acting import Verb
+from elicitation.admin.acting_words import WORDS, Verb
 from elicitation.models import Evidence
 from tests import builders
 from tests.builders import Desk
@@ -35,7 +34,7 @@ def do(client: Client, public_id: str, verb: str, seen: str, **data: str) -> Any
 
 def offered(page: str) -> list[str]:
     """The verbs that the page of an entry offers; the main one has a star."""
-    found = re.findall(r'<a class="button( default)?" href="[^"]*/(close|retry|lost|cancel)/"', page)
+    found = re.findall(rf'<a class="button( default)?" href="[^"]*/({"|".join(Verb)})/"', page)
     return [verb + ("*" if main else "") for main, verb in found]
 
 
@@ -64,14 +63,14 @@ def test_only_what_the_table_allows_is_offered_the_next_step_first(desk: Desk, o
         stuck: ["retry*", "cancel"],
         form: ["cancel*"],
         paid: [],
-        over: ["close*"],
+        over: ["propose*", "close"],
     }
     for public_id, verbs in expected.items():
         assert offered(look(operator, page_of(public_id))) == verbs
         for verb in Verb:
             page = look(operator, at(public_id, verb))
             known = any(verb == each.rstrip("*") for each in verbs)
-            assert (acting.WORDS[verb].otherwise in page, 'name="seen"' in page) == (not known, known)
+            assert (WORDS[verb].otherwise in page, 'name="seen"' in page) == (not known, known)
 
 
 def test_an_error_that_asks_for_a_link_may_be_lost_before_any_answer(desk: Desk, operator: Client) -> None:
@@ -190,13 +189,14 @@ def test_held_evidence_waits_for_an_operator_and_says_why(desk: Desk, operator: 
     desk.event(unbound, "pi_unbound", subject=None)
     page = look(operator, "/admin/")
     assert listed(page) == [unbound]
-    assert "A confirmation is held: nobody says whose it is, or its destination was withdrawn." in page
+    assert "A confirmation is held: nobody says whose it is." in page
     act(desk, early, "lost")
     builders.withdraw_destination()
     desk.event(withdrawn, "pi_withdrawn")
     page = look(operator, "/admin/")
     assert listed(page) == [early, unbound, withdrawn]
     assert "A confirmation is held that came before the person had agreed." in page
+    assert "A confirmation is held: the policy has withdrawn its destination." in page
 
 
 def test_evidence_that_was_held_before_the_end_is_not_said_to_have_come_after_it(desk: Desk, operator: Client) -> None:
@@ -205,6 +205,6 @@ def test_evidence_that_was_held_before_the_end_is_not_said_to_have_come_after_it
     do(operator, public_id, "cancel", "ADMITTED", reason="test_traffic")
     for path in ("/admin/", page_of(public_id)):
         page = look(operator, path)
-        assert "A confirmation is kept that the entry could not use." in page
+        assert "A confirmation is kept that the entry could not use" in page
         assert "after it had ended" not in page
     assert "It was held for that." in look(operator, page_of(public_id))

@@ -13,7 +13,8 @@ from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event
 from elicitation.services import timeline as lines
 from elicitation.services.operators import CancelReason, CloseReason
-from elicitation.services.recovery import RetryOutcome
+from elicitation.services.proposals import Obstacle
+from elicitation.services.status import LookupOutcome
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 
@@ -30,12 +31,14 @@ def texts(public_id: str) -> list[str]:
 
 
 def test_every_event_of_the_table_and_every_kind_of_refusal_has_a_sentence_and_nothing_else_has() -> None:
-    assert set(lines.SENTENCES) == set(Event) | {"refused", "refused_again"}
+    around = {"lookup", "honour_proposed", "honour_withdrawn"}
+    assert set(lines.SENTENCES) == set(Event) | around | {"refused", "refused_again"}
 
 
 def test_every_refusal_that_is_noted_on_the_ledger_has_words() -> None:
     never_noted = {EvidenceOutcome.COMPLETED, EvidenceOutcome.UNKNOWN_IGNORED}
-    assert set(lines.REFUSED) == (set(EvidenceOutcome) - never_noted) | {"content_missing", "transition_refused"}
+    others = {"content_missing", "transition_refused"} | set(Obstacle)
+    assert set(lines.REFUSED) == (set(EvidenceOutcome) - never_noted) | others
     assert set(lines.REFUSED) <= vocabulary.OUTCOMES
 
 
@@ -73,7 +76,7 @@ def test_every_outcome_of_a_retry_has_words() -> None:
         EvidenceOutcome.WRONG_TENANT_DENIED,
         EvidenceOutcome.WRONG_SERVICE_DENIED,
     }
-    judged = set(RetryOutcome) | (set(EvidenceOutcome) - out_of_reach)
+    judged = set(LookupOutcome) | (set(EvidenceOutcome) - out_of_reach)
     assert judged <= set(lines.RETRIED) <= vocabulary.OUTCOMES
     assert out_of_reach.isdisjoint(lines.RETRIED)
 

@@ -1,0 +1,182 @@
+"""The queues of what waits: each entry under its name, oldest first, with why, on whom, and the next step."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from audit.models import Signal
+from elicitation.admin import waiting
+from elicitation.admin.waiting import NAMES, Queue
+from elicitation.models import Elicitation, Evidence, HonourProposal
+from elicitation.services import clock, honouring
+from elicitation.services.sweeps import expiring
+from tests import builders
+from tests.builders import Desk
+from tests.elicitation.admin_pages import LIST, act, ask, listed, look, lose, signed_in
+from tests.elicitation.test_admin_acting import consented
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(desk: Desk) -> Client:
+    return signed_in(User.objects.create_superuser("olga"))
+
+
+def late(desk: Desk, number: int) -> str:
+    public_id = consented(desk, number)
+    act(desk, public_id, "cancel")
+    desk.event(public_id, f"pi_{number}")
+    return public_id
+
+
+def one_in(desk: Desk, queue: Queue, number: int) -> str:
+    """An entry that waits in ``queue``."""
+    match queue:
+        case Queue.PROPOSAL:
+            public_id = late(desk, number)
+            row = Evidence.objects.get(elicitation=builders.entry_of(public_id))
+            honouring.propose(builders.entry_of(public_id).uid, row.uid, User.objects.get().pk)
+        case Queue.LATE:
+            public_id = late(desk, number)
+        case Queue.MISSED:
+            public_id = ask(desk, number)
+            builders.age(public_id, 7200)
+        case Queue.WITHDRAWN:
+            public_id = consented(desk, number)
+            builders.withdraw_destination()
+            desk.event(public_id, f"pi_{number}")
+            builders.activate()
+        case Queue.UNBOUND:
+            public_id = consented(desk, number)
+            desk.event(public_id, f"pi_{number}", subject=None)
+        case Queue.EARLY:
+            public_id = ask(desk, number)
+            desk.event(public_id, f"pi_{number}")
+        case Queue.LOST:
+            public_id = ask(desk, number)
+            lose(desk, public_id)
+        case Queue.UNRESOLVED:
+            public_id = ask(desk, number)
+            lose(desk, public_id)
+            builders.age(public_id, 100_000)
+            expiring.expire()
+        case Queue.CONFLICT:
+            public_id = consented(desk, number)
+            desk.event(public_id, f"pi_{number}")
+            desk.event(public_id, f"pi_{number}_other")
+    return public_id
+
+
+@pytest.mark.parametrize("queue", list(Queue))
+def test_each_queue_lists_what_waits_in_it_and_nothing_else(desk: Desk, operator: Client, queue: Queue) -> None:
+    number = list(Queue).index(queue)
+    mine = [one_in(desk, queue, 100 * number + copy) for copy in range(2)]
+    for other in (each for each in (Queue.LATE, Queue.LOST, Queue.EARLY) if each is not queue):
+        one_in(desk, other, 1000 + list(Queue).index(other))
+    assert listed(look(operator, f"/admin/?queue={queue}")) == mine
+    page = look(operator, f"{LIST}?queue={queue}")
+    assert listed(page) == mine[::-1]
+    assert NAMES[queue] in page
+    proposed = {Queue.LATE} if queue is Queue.PROPOSAL else set()  # what is proposed about is late all the same
+    for other in set(Queue) - {queue} - proposed:
+        assert not set(mine) & set(listed(look(operator, f"/admin/?queue={other}")))
+
+
+@pytest.mark.parametrize(
+    ("queue", "words"),
+    [
+        (Queue.PROPOSAL, ("olga proposes to honour its confirmation. It lapses in 23 h", "a second operator")),
+        (Queue.LATE, ("could not use", "an operator", "two operators honour it")),
+        (Queue.MISSED, ("the sweep has not ended it", "the schedule", "/readyz")),
+        (Queue.WITHDRAWN, ("the policy has withdrawn its destination", "the policy&#x27;s editors", "honour it")),
+        (Queue.UNBOUND, ("nobody says whose it is", "provider example-pay", "send it again with the person")),
+        (Queue.EARLY, ("before the person had agreed", "the person", "Wait for the person&#x27;s answer.")),
+        (Queue.LOST, ("reported as lost", "provider example-pay", "The provider cannot be asked.", "Retry, or have")),
+        (Queue.UNRESOLVED, ("was not found in time", "an operator", "settle it, and close it")),
+        (Queue.CONFLICT, ("contradicts the recorded result", "an operator", "resolve the signal")),
+    ],
+)
+def test_a_row_says_why_on_whom_and_what_next(
+    desk: Desk, operator: Client, queue: Queue, words: tuple[str, ...]
+) -> None:
+    one_in(desk, queue, 1)
+    page = look(operator, f"/admin/?queue={queue}")
+    for said in words:
+        assert said in page, said
+
+
+def test_a_lost_confirmation_says_what_the_provider_said_last(desk: Desk, operator: Client) -> None:
+    one_in(desk, Queue.LOST, 1)
+    now = clock.now()
+    Elicitation.objects.update(
+        looked_up_at=now - timedelta(minutes=5),
+        lookup_outcome="still_pending",
+        next_lookup_at=now + timedelta(minutes=9, seconds=30),
+        lost_at=now - timedelta(hours=3, minutes=2),
+    )
+    page = look(operator, "/admin/?queue=lost")
+    for said in (
+        "reported as lost 3 h 2 min ago.",
+        "The provider was asked 5 min ago: the provider says that the work is still pending.",
+        "It is asked next in 9 min.",
+    ):
+        assert said in page
+
+
+def test_everything_that_needs_somebody_is_shown_once_oldest_first(desk: Desk, operator: Client) -> None:
+    made: dict[Queue, str] = {
+        queue: one_in(desk, queue, number) for number, queue in enumerate(Queue) if queue is not Queue.MISSED
+    }
+    made[Queue.MISSED] = one_in(desk, Queue.MISSED, 99)  # the sweep runs for another one
+    early = made.pop(Queue.EARLY)
+    for number, public_id in enumerate(made.values()):
+        Elicitation.objects.filter(pk=builders.entry_of(public_id).pk).update(
+            admitted_at=clock.now() - timedelta(days=3, minutes=7 * number % 5, seconds=number)
+        )
+    order = sorted(made.values(), key=lambda one: builders.entry_of(one).admitted_at)
+    page = look(operator, "/admin/")
+    assert listed(page) == order
+    assert early not in page
+    assert f"{NAMES[Queue.EARLY]} <span" in page
+
+
+def test_a_queue_that_is_empty_says_so(desk: Desk, operator: Client) -> None:
+    assert "Nothing is in this queue." in look(operator, "/admin/?queue=late")
+    assert "Nothing waits for an operator" in look(operator, "/admin/?queue=nonsense")
+    assert "Nothing matches these filters" in look(operator, f"{LIST}?queue=late")
+
+
+def test_what_is_settled_leaves_its_queue(desk: Desk, operator: Client) -> None:
+    one_in(desk, Queue.CONFLICT, 1)
+    one_in(desk, Queue.PROPOSAL, 2)
+    Signal.objects.update(status=Signal.Status.RESOLVED)
+    HonourProposal.objects.update(expires_at=clock.now())
+    for queue in (Queue.CONFLICT, Queue.PROPOSAL):
+        assert listed(look(operator, f"/admin/?queue={queue}")) == []
+
+
+def test_more_rows_need_no_more_queries_and_nothing_is_counted(
+    desk: Desk, operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "SHOWN", 12)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            page = look(operator, "/admin/")
+        assert not [each["sql"] for each in captured if "COUNT(" in each["sql"] or "OFFSET" in each["sql"]]
+        assert ("there are more than these" in page) == (Elicitation.objects.count() > 13)
+        return len(captured)
+
+    for number, queue in enumerate(Queue):
+        one_in(desk, queue, number)
+    few = queries()
+    for number, queue in enumerate(Queue):
+        one_in(desk, queue, 100 + number)
+    assert queries() == few
