@@ -4,7 +4,8 @@ import base64
 import os
 import tempfile
 
-os.environ["DESK_STATE_DIR"] = tempfile.mkdtemp(prefix="desk-test-")
+_folder = tempfile.TemporaryDirectory(prefix="desk-test-")
+os.environ["DESK_STATE_DIR"] = _folder.name
 os.environ["DESK_SECRET_KEY"] = "only-for-tests-" + "x" * 50
 for number, ring in enumerate(("DESK_DIGEST_KEYS", "DESK_SEAL_KEYS", "DESK_LEDGER_KEYS"), start=1):
     os.environ[ring] = f"t{number}:" + base64.b64encode(bytes([number]) * 32).decode()
