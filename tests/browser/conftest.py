@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from config.environment import ROOT
 from tests.commands.running import environment, up
@@ -71,6 +71,10 @@ class Visitor:
         self.page.get_by_label("Password").fill(self.desk.password)
         self.page.get_by_role("button", name="Log in").click()
         self.page.wait_for_url(f"{self.desk.address}/admin/")
+
+    def reads(self, words: str) -> None:
+        """The page says so, once it is there: a click may lead to another page."""
+        expect(self.page.locator("body")).to_contain_text(words)
 
     def picture(self, name: str) -> None:
         self.page.screenshot(path=self.pictures / f"{name}.png", full_page=True)

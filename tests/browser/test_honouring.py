@@ -57,7 +57,7 @@ def test_one_operator_proposes_and_another_honours(visitor: Visitor, request: py
     picture("07-second")
     page.get_by_role("link", name=kept).click()
     page.get_by_role("link", name="Approve the proposal to honour the confirmation").click()
-    assert "Their record says paid, ticket 42" in page.inner_text("body")
+    visitor.reads("Their record says paid, ticket 42")
     picture("08-approve")
     page.get_by_role("button", name="Approve and honour it").click()
     page.wait_for_url(f"**/{kept}/change/")

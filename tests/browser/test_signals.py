@@ -84,7 +84,7 @@ def test_an_operator_reads_a_signal_and_sends_its_message_again(visitor: Visitor
     wide["resend"] = visitor.too_wide()
     page.get_by_role("button", name="Send it again").click()
     page.wait_for_url("**/change/")
-    assert "It is sent again with the next pass." in page.inner_text("body")
+    visitor.reads("It is sent again with the next pass.")
     visitor.picture("resent")
     wide["resent"] = visitor.too_wide()
     assert {name: width for name, width in wide.items() if width > 0} == {}
