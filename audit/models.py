@@ -34,7 +34,7 @@ class Signal(models.Model):
     last_at = models.DateTimeField()
 
     class Meta:
-        default_permissions: ClassVar = ("view",)
+        default_permissions: ClassVar = ("view", "review")
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "rule", "about"],

@@ -1,18 +1,22 @@
-"""Raising a signal: one open row for a rule and what it is about, which counts; opening it sends it out."""
+"""Signals: one open row for a rule and what it is about, which counts; opening it sends it out, people review it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from enum import StrEnum
+from typing import Final, NamedTuple
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, Max
 
 from audit import outbox, vocabulary
 from audit.ledger import NotAdmissible
 from audit.models import Signal
+
+#: How often a signal is looked for that others open and resolve at the same time.
+_TRIES: Final = 5
 
 
 class About(NamedTuple):
@@ -31,14 +35,31 @@ class Observed:
     last_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a signal stood when a person decided on it."""
+
+    status: Signal.Status
+    count: int
+
+
+class Reviewed(StrEnum):
+    """What came of a review. In all cases but ``DONE`` nothing was changed."""
+
+    DONE = "done"
+    OVERTAKEN = "overtaken"
+    COUNTED = "counted"
+
+
 def raise_signal(rule: str, tenant: str, about: str, at: datetime) -> None:
     """Open the signal, or count one more event. To be called in the transaction of what it tells of.
 
     Raises ``NotAdmissible`` for a rule that is not in the vocabulary.
     """
-    signal, opened = _stand(rule, About(tenant, about), Observed(1, at, at), at)
-    if not opened:
-        Signal.objects.filter(pk=signal.pk).update(count=F("count") + 1, last_at=at)
+    with transaction.atomic():
+        signal, opened = _stand(rule, About(tenant, about), Observed(1, at, at), at)
+        if not opened:
+            Signal.objects.filter(pk=signal.pk).update(count=F("count") + 1, last_at=at)
 
 
 def observe(rule: str, about: About, found: Observed, at: datetime) -> bool:
@@ -78,16 +99,36 @@ def told_until(rule: str, since: datetime) -> Mapping[About, datetime]:
     return {About(tenant, about): until for tenant, about, until in rows}
 
 
+def acknowledge(pk: int) -> Reviewed:
+    """Note that somebody looks at the open signal ``pk``, which goes on counting; ``OVERTAKEN`` when it is not open any
+    more. To be called in the transaction that writes it down."""
+    still = Signal.objects.filter(pk=pk, status=Signal.Status.OPEN)
+    return Reviewed.DONE if still.update(status=Signal.Status.ACKNOWLEDGED) == 1 else Reviewed.OVERTAKEN
+
+
+def resolve(pk: int, seen: Seen) -> Reviewed:
+    """Close the signal ``pk``, as it was ``seen``: the next event opens another one. ``OVERTAKEN`` when somebody has
+    reviewed it since, ``COUNTED`` when more has happened. To be called in the transaction that writes it down."""
+    still = Signal.objects.filter(pk=pk, status=seen.status).exclude(status=Signal.Status.RESOLVED)
+    if still.filter(count=seen.count).update(status=Signal.Status.RESOLVED) == 1:
+        return Reviewed.DONE
+    return Reviewed.COUNTED if still.exists() else Reviewed.OVERTAKEN
+
+
 def _stand(rule: str, about: About, found: Observed, at: datetime) -> tuple[Signal, bool]:
-    """The open signal, and whether it was opened just now."""
+    """The open signal, and whether it was opened just now. It is held until the transaction ends, so that nobody
+    resolves it before the event is counted."""
     if rule not in vocabulary.SIGNALS:
         raise NotAdmissible("signal")
-    signal, opened = Signal.objects.exclude(status=Signal.Status.RESOLVED).get_or_create(
-        tenant=about.tenant,
-        rule=rule,
-        about=about.about,
-        defaults={"count": found.count, "first_at": found.first_at, "last_at": found.last_at},
-    )
+    unresolved = Signal.objects.select_for_update().exclude(status=Signal.Status.RESOLVED)
+    first = {"count": found.count, "first_at": found.first_at, "last_at": found.last_at}
+    for left in reversed(range(_TRIES)):
+        try:
+            signal, opened = unresolved.get_or_create(**about._asdict(), rule=rule, defaults=first)
+            break
+        except IntegrityError:  # somebody else opened it, and it was resolved before it could be read
+            if not left:
+                raise
     if opened:
         outbox.announce(signal, at)
     return signal, opened

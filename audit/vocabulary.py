@@ -49,6 +49,8 @@ EVENTS: Final = frozenset(
         "lookup",
         "honour_proposed",
         "honour_withdrawn",
+        "signal_acknowledged",
+        "signal_resolved",
         "signal_resent",
         "key_created",
         "key_revoked",
@@ -151,6 +153,8 @@ REASON_CODES: Final = frozenset(
         "refunded",
         "duplicate",
         "not_ours",
+        "handled",
+        "false_alarm",
     }
 )
 ACTOR_KINDS: Final = frozenset({"client", "user", "service", "provider", "operator", "policy", "scheduler", "unknown"})

@@ -12,6 +12,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelOptions(
+            name="signal",
+            options={"default_permissions": ("view", "review")},
+        ),
         migrations.CreateModel(
             name="Outgoing",
             fields=[

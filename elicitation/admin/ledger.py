@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.admin import LedgerAdmin
+from audit.admin import LedgerAdmin, NewestFirst
 from audit.models import LedgerEntry
 from elicitation.admin import pasted
-from elicitation.templatetags.desk import elc
+from elicitation.services.named import by_whom, operator_names
+from elicitation.templatetags.desk import elc, visible
+
+
+class _Named(NewestFirst):
+    """With the names of the operators of one page, read at once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        names = operator_names(self.result_list)
+        for row in self.result_list:
+            row.by_whom = by_whom(row, names)
 
 
 @admin.register(LedgerEntry)
 class DeskLedgerAdmin(LedgerAdmin):
     search_help_text = "The id of an elicitation, as you have it: elc_… or a UUID, quotes, spaces, a whole address."
     nothing_yet = "Nothing has happened yet."
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return _Named
+
+    @admin.display(description="by")
+    def who(self, row: Any) -> str:
+        return visible(row.by_whom)
 
     def ids_in(self, text: str) -> list[UUID]:
         return list(pasted.read(text).ours)

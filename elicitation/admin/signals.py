@@ -1,4 +1,4 @@
-"""Signals in words, the messages that tell of them, and sending again what was given up."""
+"""Signals in words and their review, the messages that tell of them, and sending again what was given up."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from audit.admin import ListedFilter
 from audit.models import Outgoing, Signal
 from audit.outbox import channels
 from audit.signal_admin import OutgoingAdmin, SignalAdmin, StatusFilter, state_of
+from elicitation.admin import reviewing
+from elicitation.admin.acting_forms import NoteForm
+from elicitation.admin.reviewing import Verb
 from elicitation.models import Client, Elicitation, PolicyRevision
 from elicitation.services import actors, sending, tallying
 from elicitation.services.signal_words import WORDS, Kind, Subject, subject
@@ -51,11 +54,23 @@ def linked(found: Subject) -> SafeString | str:
     return format_html('<a href="{}">{}</a>', link, text) if link else text
 
 
+def address(signal: Signal, view: str = "change") -> str:
+    return reverse(f"admin:audit_signal_{view}", args=[signal.pk])
+
+
 @admin.register(Signal)
 class DeskSignalAdmin(SignalAdmin):
     list_display = ("what", "its_subject", "tenant", "count", "status", "first", "last")
     list_filter = (StatusFilter, RuleFilter)
     change_list_template = "admin/desk/signals.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        review = self.admin_site.admin_view(self.review_view)
+        pages = (path(f"<int:number>/{verb}/", review, {"verb": verb}, f"audit_signal_{verb}") for verb in Verb)
+        return [*pages, *super().get_urls()]
+
+    def has_review_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("audit.review_signal")
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         return super().changelist_view(request, {"silent": not channels()} | (extra_context or {}))
@@ -68,20 +83,64 @@ class DeskSignalAdmin(SignalAdmin):
             raise Http404
         if not self.has_view_permission(request, signal):
             raise PermissionDenied
-        found, words = subject(signal), WORDS[signal.rule]
         sent = [(message, state_of(message)) for message in Outgoing.objects.filter(signal=signal).order_by("pk")]
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": words.title,
-            "signal": signal,
-            "words": words,
-            "subject": linked(found),
+        more: dict[str, Any] = {
             "entries": _entries(signal),
+            "notes": reviewing.notes_on(signal),
             "messages_sent": sent if request.user.has_perm("audit.view_outgoing") else [],
             "silent": not channels(),
         }
-        return TemplateResponse(request, "admin/desk/signal.html", context)
+        return self._answer(request, signal, "admin/desk/signal.html", **more)
+
+    def review_view(self, request: HttpRequest, number: int, verb: Verb) -> HttpResponse:
+        """Shows how the signal stands and asks for what is needed (GET), then reviews it (POST)."""
+        signal = self.get_object(request, str(number))
+        if signal is None:
+            raise Http404
+        if not self.has_review_permission(request) or not self.has_view_permission(request, signal):
+            raise PermissionDenied
+        if request.method != "POST":
+            return self._ask(request, signal, verb, reviewing.form(verb, signal))
+        form = reviewing.form(verb, signal, request.POST)
+        if not form.is_valid():
+            return self._ask(request, signal, verb, form)
+        assert request.user.pk is not None
+        try:
+            done = reviewing.act(verb, signal, request.user.pk, form)
+        except reviewing.NotDone as refusal:
+            signal.refresh_from_db()
+            again = reviewing.form(verb, signal, kept=form.cleaned_data)
+            return self._ask(request, signal, verb, again, f"{refusal} Nothing was changed by you.")
+        self.message_user(request, done, messages.SUCCESS)
+        return HttpResponseRedirect(address(signal))
+
+    def _ask(self, request: HttpRequest, signal: Signal, verb: Verb, form: NoteForm, refusal: str = "") -> HttpResponse:
+        more = {
+            "act": reviewing.WORDS[verb],
+            "form": form,
+            "offered": verb in reviewing.offered(signal),
+            "otherwise": reviewing.otherwise(signal),
+            "refusal": refusal,
+        }
+        status = HTTP_CONFLICT if refusal else HTTP_OK
+        return self._answer(request, signal, "admin/desk/signal_review.html", status, **more)
+
+    def _answer(
+        self, request: HttpRequest, signal: Signal, template: str, status: int = HTTP_OK, **more: Any
+    ) -> HttpResponse:
+        offered = reviewing.offered(signal) if self.has_review_permission(request) else []
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": WORDS[signal.rule].title,
+            "signal": signal,
+            "signal_url": address(signal),
+            "words": WORDS[signal.rule],
+            "subject": linked(subject(signal)),
+            "offers": [(reviewing.WORDS[verb].offer, address(signal, verb), verb is offered[0]) for verb in offered],
+            **more,
+        }
+        return TemplateResponse(request, template, context, status=status)
 
     @admin.display(description="what happened")
     def what(self, row: Signal) -> str:

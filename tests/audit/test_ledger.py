@@ -25,6 +25,7 @@ from elicitation.policy.rules import Rule
 from elicitation.services.actors import ActorKind
 from elicitation.services.operators import CancelReason, CloseReason
 from elicitation.services.registry import ConsumeOutcome
+from elicitation.services.reviewing import ResolveReason
 from elicitation.services.status import LookupOutcome
 from tests import builders
 from tests.builders import Desk
@@ -151,7 +152,7 @@ def test_a_value_from_outside_is_refused_by_column_and_not_repeated(column: str,
         (vocabulary.DELIVERIES, Delivery),
         (vocabulary.PURPOSES, Purpose),
         (vocabulary.ID_CLASSES, IdClass),
-        (vocabulary.REASON_CODES, [*CancelReason, *CloseReason]),
+        (vocabulary.REASON_CODES, [*CancelReason, *CloseReason, *ResolveReason]),
         (vocabulary.ACTOR_KINDS, ActorKind),
         (vocabulary.COMPLETION_SOURCES, EvidenceSource),
         (vocabulary.OUTCOMES, [*Outcome, *EvidenceOutcome, *ConsumeOutcome, *LookupOutcome]),

@@ -206,7 +206,8 @@ def test_what_nobody_foresaw_is_logged_without_a_word_of_it(
     opened()
     assert (deliver(), rows()) == (0, [("webhook", "waiting", 1, "internal")])
     assert [record.getMessage() for record in caplog.records if record.name == "elicitation.services.sending"] == [
-        "a signal could not be sent"
+        "a signal could not be sent",
+        "a signal was not delivered",
     ]
 
 

@@ -35,9 +35,10 @@ def main() -> None:
     for public_id in taken:
         for _ in range(3):
             desk.event(public_id, "pi_wrong", subject=BOB)
-    twice = ask("twice", delivery="url_required")
-    desk.event(twice, "pi_1")
-    desk.event(twice, "pi_2")
+    for number in range(3):
+        twice = ask(f"twice_{number}", delivery="url_required")
+        desk.event(twice, f"pi_{number}")
+        desk.event(twice, f"pi_{number}_other")
     for number in range(20):
         body = {"subject": ALICE, "action": "decline", "content": "absent", "latency_ms": 40}
         desk.call(f"elicitations/{ask(f'quick_{number}')}/answer", body)

@@ -1,4 +1,4 @@
-"""Signals in Chromium: what happened, what to do, who was told, and sending again; with and without channels."""
+"""Signals in Chromium: what happened, what to do, who was told, sending again, and the review by operators."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_operator_reads_a_signal_and_sends_its_message_again(visitor: Visitor
     assert page.locator("#result_list tbody tr").count() >= 6
     visitor.picture("signals")
     wide = {"signals": visitor.too_wide()}
-    page.get_by_role("link", name="Two results for one elicitation").click()
+    page.get_by_role("link", name="Two results for one elicitation").first.click()
     lead = page.get_by_role("region", name="What happened").inner_text()
     assert "contradicts what is recorded" in lead
     assert "Ask the provider which of the two is right" in lead
@@ -101,4 +101,48 @@ def test_signals_about_a_person_and_a_client_fit_their_window(visitor: Visitor) 
         assert words in page.get_by_role("region", name="What happened").inner_text()
         visitor.picture(rule)
         assert visitor.too_wide() <= 0
+    assert visitor.wrong == []
+
+
+def test_an_operator_acknowledges_a_signal_and_resolves_it_with_a_reason(visitor: Visitor) -> None:
+    page, wide = visitor.page, {}
+
+    def picture(name: str) -> None:
+        visitor.picture(name)
+        wide[name] = visitor.too_wide()
+
+    visitor.sign_in()
+    visitor.go("/admin/?queue=conflict")
+    page.get_by_role("region", name="Waiting for an operator").get_by_role("link").filter(has_text="elc_").first.click()
+    picture("review-01-entry")
+    page.get_by_role("link", name="Two results for one elicitation").click()
+    page.wait_for_url(f"**{SIGNALS}**")
+    picture("review-02-signal")
+    page.get_by_role("link", name="Acknowledge it").click()
+    assert page.get_by_role("heading", level=1).inner_text() == "Acknowledge this signal?"
+    page.get_by_label("Note").fill("I ask the provider")
+    picture("review-03-acknowledge")
+    page.get_by_role("button", name="Acknowledge this signal").click()
+    page.wait_for_url("**/change/")
+    visitor.reads("Acknowledged: it goes on counting, and waits to be resolved.")
+    assert page.get_by_role("link", name="Acknowledge it").count() == 0
+    picture("review-04-acknowledged")
+    page.get_by_role("link", name="Resolve it, with a reason").click()
+    page.get_by_label("Reason").select_option("Another reason, in the operator's note")
+    page.get_by_role("button", name="Resolve this signal").click()
+    visitor.reads("Say what the other reason is.")
+    picture("review-05-what-is-missing")
+    page.get_by_label("Reason").select_option("What it told of is dealt with")
+    page.get_by_label("Note").fill("They paid one of the two back")
+    page.get_by_role("button", name="Resolve this signal").click()
+    page.wait_for_url("**/change/")
+    visitor.reads("Resolved; the ledger has the reason.")
+    told = page.get_by_role("region", name="What operators did").inner_text()
+    assert "I ask the provider" in told
+    assert "They paid one of the two back" in told
+    picture("review-06-resolved")
+    visitor.go(f"{SIGNALS}{page.url.split('/')[-3]}/resolve/")
+    visitor.reads("It is resolved already.")
+    picture("review-07-already")
+    assert {name: width for name, width in wide.items() if width > 0} == {}
     assert visitor.wrong == []
