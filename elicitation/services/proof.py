@@ -13,7 +13,7 @@ from elicitation.policy.destinations import Binding, Destination
 from elicitation.policy.evidence import EvidenceOutcome, ResultMatch, SubjectMatch
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.recheck import standing_destination, withdrawn
-from elicitation.services import digests, revisions
+from elicitation.services import digests, locks, revisions, sealing
 from elicitation.services.actors import Actor
 from elicitation.services.move import Step, Superseded, move, standing
 
@@ -66,7 +66,7 @@ def waiting(entry: Elicitation, state: State, now: datetime) -> tuple[Evidence |
                 delivery=Delivery(entry.delivery),
                 from_destination=True,  # judged when it came
                 subject=SubjectMatch.ABSENT_BOUND if bound else SubjectMatch.ABSENT,
-                result=result_match(entry, [row.result_digest]),
+                result=result_match(entry, known_as(entry, row)),
                 # In a retry proof is sought: its arrival says nothing. Elsewhere it was in time when it came.
                 occurred_at=row.occurred_at or (None if state is State.RETRY_REQUIRED else row.received_at),
                 window_ends_at=entry.window_ends_at,
@@ -98,6 +98,7 @@ def result_match(entry: Elicitation, known: list[str]) -> ResultMatch:
         return ResultMatch.SAME if entry.result_digest in known else ResultMatch.OTHER
     if not entry.result_exclusive:
         return ResultMatch.NEW
+    locks.hold(known)
     others = Elicitation.objects.filter(provider=entry.provider, result_digest__in=known, result_exclusive=True)
     others = others.exclude(pk=entry.pk)  # it may have been completed since it was read: that is no other entry
     return ResultMatch.REUSED if others.exists() else ResultMatch.NEW
@@ -106,6 +107,13 @@ def result_match(entry: Elicitation, known: list[str]) -> ResultMatch:
 def result_digests(entry: Elicitation, result_ref: str) -> list[str]:
     """The reference's digest under every live key; a reference is the provider's, whoever reports it."""
     return digests.candidates(digests.RESULT, [entry.provider.slug if entry.provider else "", result_ref])
+
+
+def known_as(entry: Elicitation, row: Evidence) -> list[str]:
+    """Every digest under which the reference of ``row`` may be known: it was kept under the key of its day."""
+    if row.result_digest not in (known := result_digests(entry, sealing.unseal(row.result_ref, seal_purpose(entry)))):
+        known.append(row.result_digest)
+    return known
 
 
 def seal_purpose(entry: Elicitation) -> str:

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, HonourProposal
 from elicitation.policy.evidence import ResultMatch
 from elicitation.policy.lifecycle import LIVE, UNRESOLVED, Event, Refused, State, step
-from elicitation.services import proof, sealing
+from elicitation.services import proof
 from elicitation.services.move import facts, overdue
 
 
@@ -107,9 +107,7 @@ def obstacle_to(entry: Elicitation, row: Evidence | None, now: datetime) -> Obst
         return Obstacle.NOT_OPEN
     if is_taken(entry, now):
         return Obstacle.NEWER_ENTRY
-    # Kept under the key of its day; the entry that it completed may have it under another one.
-    reference = sealing.unseal(row.result_ref, proof.seal_purpose(entry))
-    known = [row.result_digest, *proof.result_digests(entry, reference)]
+    known = proof.known_as(entry, row)
     return Obstacle.RESULT_REUSED if proof.result_match(entry, known) is ResultMatch.REUSED else None
 
 
