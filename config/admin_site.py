@@ -50,7 +50,9 @@ class DeskAdminSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         context = dict(extra_context or {})
         if request.user.has_perm("elicitation.view_elicitation"):
-            from elicitation.admin.waiting import board  # registers with this site, which must exist first
+            from elicitation.admin.waiting import board, notices  # registers with this site, which must exist first
 
             context["board"] = board(request.GET.get("queue", ""))
+            context["notices"] = notices(request.user.has_perm)
+            context["anything_waits"] = context["board"].tabs or any(each.waits for each in context["notices"])
         return super().index(request, context)

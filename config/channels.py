@@ -101,7 +101,7 @@ def _webhook_url(url: str) -> str:
     ):
         raise ImproperlyConfigured("DESK_SIGNAL_WEBHOOK_URL is not an address such as https://hooks.example.com/desk.")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise ImproperlyConfigured("DESK_SIGNAL_WEBHOOK_URL is not https://, which only this machine may do without.")
+        raise ImproperlyConfigured("DESK_SIGNAL_WEBHOOK_URL must be https://; http:// is for this machine alone.")
     return url
 
 

@@ -25,6 +25,8 @@ FIELDS: Final = (
     "duration_ms",
     "tenant",
     "service",
+    "provider",
+    "problem",
     "elicitation",
     "outcome",
     "rule",

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from celery import shared_task
 from django.db import close_old_connections
 
 from elicitation.services.sweeps.registry import SWEEPS
 
 
-@shared_task(name="elicitation.tasks.expire", ignore_result=True)
-def expire() -> int:
-    close_old_connections()
-    return SWEEPS["expire"]()
+def _task(name: str, sweep: Callable[[], int]) -> None:
+    def run() -> int:
+        close_old_connections()
+        return sweep()
+
+    shared_task(name=f"elicitation.tasks.{name}", ignore_result=True)(run)
 
 
-@shared_task(name="elicitation.tasks.reconcile", ignore_result=True)
-def reconcile() -> int:
-    close_old_connections()
-    return SWEEPS["reconcile"]()
-
-
-@shared_task(name="elicitation.tasks.signals", ignore_result=True)
-def signals() -> int:
-    close_old_connections()
-    return SWEEPS["signals"]()
-
-
-@shared_task(name="elicitation.tasks.deliver", ignore_result=True)
-def deliver() -> int:
-    close_old_connections()
-    return SWEEPS["deliver"]()
+for _name, _sweep in SWEEPS.items():
+    _task(_name, _sweep)

@@ -22,7 +22,7 @@ from elicitation.api.openapi import described
 from elicitation.policy import identifiers
 from elicitation.policy.destinations import EvidenceSource
 from elicitation.services import evidence, recovery, registry
-from elicitation.services.evidence import Claim
+from elicitation.services.judging import Claim
 from elicitation.services.keys import Scope
 
 COMMON = (400, 401, 403, 413, 415, 503)

@@ -133,10 +133,11 @@ class StripeData(Struct, frozen=True):
 
 class StripeEvent(Struct, frozen=True, kw_only=True):
     """As much of a Stripe event as is read: its id, its type, when it happened (unix seconds, of this century or the
-    next) and the object it is about, which carries the desk's id in ``metadata.elicitation_id`` or
-    ``client_reference_id``."""
+    next), the object it is about, which carries the desk's id in ``metadata.elicitation_id``, and the connected account
+    that it is of, if it is not the merchant's own."""
 
     id: Annotated[str, Meta(pattern=r"^evt_[A-Za-z0-9_]{1,200}$")]
     type: Short
     created: Annotated[int, Meta(ge=946_684_800, lt=7_258_118_400)]
     data: StripeData
+    account: Short | None = None

@@ -24,7 +24,8 @@ from elicitation.policy.destinations import EvidenceSource
 from elicitation.policy.provider_events import Fault, Kind, Malformed, Named, Word
 from elicitation.policy.webhooks import MALFORMED, Rejected, Scheme, Verified, verify_as
 from elicitation.services import clock, deliveries, evidence, keys, outcomes
-from elicitation.services.evidence import Claim, Received
+from elicitation.services.evidence import Received
+from elicitation.services.judging import Claim
 from elicitation.services.lookup import Person
 
 _HEADERS: Final = {
@@ -84,7 +85,9 @@ def _refused(verdict: Verified | Rejected, provider: Provider | None) -> HttpRes
     if isinstance(verdict, Rejected) and verdict.reason in MALFORMED:
         problem = Problem(400, "signature.malformed", "The signature's headers are missing or cannot be read.")
     else:
-        detail = "The delivery is not signed with a live key of this provider."
+        detail = (
+            "The delivery is not signed with a live key of this provider, or its time is more than five minutes off."
+        )
         problem = Problem(401, "signature.rejected", detail)
     reply = JsonResponse(problem.problem, status=problem.status_code, content_type="application/problem+json")
     if problem.status_code == 401:
@@ -107,7 +110,9 @@ def _read(scheme: Scheme, verified: Verified, body: bytes) -> tuple[Verified, Wo
             return verified, provider_events.standard(kind, data.elicitation_id, data.result_ref, at, subject)
         case Scheme.STRIPE:
             event = parse(body, shapes.StripeEvent)
-            word = provider_events.stripe(event.type, event.created, event.data.object)
+            word = provider_events.NOT_OURS  # of another merchant, who writes its own metadata
+            if event.account is None:
+                word = provider_events.stripe(event.type, event.created, event.data.object)
             return replace(verified, message_id=event.id), word
 
 

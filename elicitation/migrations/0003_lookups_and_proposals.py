@@ -90,6 +90,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="provider",
+            name="lookup_problem",
+            field=models.CharField(blank=True, editable=False, max_length=20),
+        ),
+        migrations.AddField(
+            model_name="provider",
             name="lookup_paused_until",
             field=models.DateTimeField(editable=False, null=True),
         ),

@@ -86,7 +86,8 @@ class Provider(models.Model):
     """An outside service of one tenant that can complete elicitations. Its slug is unique on the whole desk,
     because it stands in the address of its webhook.
 
-    ``lookup_failures`` counts look-ups that failed in a row; until ``lookup_paused_until`` nobody asks again.
+    ``lookup_failures`` counts look-ups that failed in a row, the last of them for ``lookup_problem``; until
+    ``lookup_paused_until`` nobody asks again.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="providers")
@@ -98,6 +99,7 @@ class Provider(models.Model):
     lookup = models.CharField(max_length=8, choices=LookupKind, default=LookupKind.NONE, blank=True)
     status_url = models.CharField(max_length=300, blank=True)
     lookup_failures = models.PositiveIntegerField(default=0, editable=False)
+    lookup_problem = models.CharField(max_length=20, blank=True, editable=False)
     lookup_paused_until = models.DateTimeField(null=True, editable=False)
 
     class Meta:

@@ -140,7 +140,7 @@ TABLE: Final[tuple[Arrow, ...]] = (
     _arrow(Event.HONOUR_EVIDENCE, _R, State.COMPLETE, When.URL, When.HELD),
     _arrow(Event.HONOUR_EVIDENCE, UNRESOLVED, State.COMPLETE, When.URL, When.LATE),
     _arrow(Event.CLOSE, UNRESOLVED, None, When.URL),
-    _arrow(Event.REVERSAL, State.COMPLETE, None, When.URL),
+    _arrow(Event.REVERSAL, ALL, None, When.URL),
     _arrow(Event.DELIVERED, ALL, None),
     _arrow(Event.SHOWN, ALL, None),
     _arrow(Event.CALL_ENDED, ALL, None),
@@ -209,11 +209,11 @@ EXPLANATIONS: Final[dict[State, Words]] = {
     ),
     State.CANCELLED: Words(
         "It ended without a decision, or somebody abandoned it.",
-        "Nothing to do, unless evidence came late. The service may ask again under a new id.",
+        "Nothing to do. The service may ask again under a new id.",
     ),
     State.EXPIRED: Words(
         "Nobody answered or confirmed in time. This is not a refusal.",
-        "Nothing to do, unless evidence came late. The service may ask again under a new id.",
+        "Nothing to do. The service may ask again under a new id.",
     ),
 }
 

@@ -114,8 +114,8 @@ def standard(
 def stripe(type_: str, created: int, about: Mapping[str, object]) -> Word:
     """The word of a Stripe event: ``created`` in unix seconds, ``about`` its ``data.object``. Raises ``Malformed``.
 
-    Ours is what carries an id in ``metadata.elicitation_id`` or, for a session, ``client_reference_id``. The result
-    is the payment intent's id, so that the events of a session and of its intent say the same. No person is named.
+    Ours is what carries an id of the desk in ``metadata.elicitation_id``. The result is the payment intent's id, so
+    that the events of a session and of its intent say the same. No person is named.
     """
     try:
         event = StripeType(type_)
@@ -141,13 +141,10 @@ def stripe(type_: str, created: int, about: Mapping[str, object]) -> Word:
 
 
 def _elicitation_id(about: Mapping[str, object]) -> str | None:
+    """What stands in the metadata, which the merchant alone writes: a session's ``client_reference_id`` may be the
+    payer's own word. Another program may use the same name for its own."""
     metadata = about.get("metadata")
-    if isinstance(metadata, Mapping) and "elicitation_id" in metadata:
-        at = f"{_OBJECT}/metadata/elicitation_id"
-        given = metadata["elicitation_id"]
-        return given if isinstance(given, str) and 0 < len(given) <= MAX_ID else _refuse(Fault.INVALID, at)
-    # This member may also hold what other programs put there.
-    given = about.get("client_reference_id")
+    given = metadata.get("elicitation_id") if isinstance(metadata, Mapping) else None
     return given if isinstance(given, str) and given.startswith(PREFIX) and len(given) <= MAX_ID else None
 
 

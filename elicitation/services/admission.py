@@ -18,7 +18,7 @@ from elicitation.policy.decision import Ask, Delivery, Mode, Outcome, Wire
 from elicitation.policy.document import Destination, Document
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule
-from elicitation.services import actors, clock, parties, revisions
+from elicitation.services import actors, clock, locks, parties, revisions
 from elicitation.services import limits as counts
 from elicitation.services.asking_again import (
     AskFirst,
@@ -81,7 +81,7 @@ def admit(service: Service, question: Question) -> Admitted | Denied:
         done = cast("Admitted | Denied | AskFirst", prepared(prepare, attempt))
         if not isinstance(done, AskFirst):
             return done
-        under_way[done.entry.pk] = ask_provider(done.entry)
+        under_way[done.entry.pk] = ask_provider(done.entry, actors.service(service))
 
 
 def _admit_once(
@@ -92,6 +92,7 @@ def _admit_once(
     if revisions.active().number != policy.number:
         raise Superseded  # decided under a policy that is no longer in force
     current, *older = operation_digests(service, question.iss, question.sub, question.operation)
+    locks.hold([current, *older])
     earlier = Elicitation.objects.filter(service=service, operation_digest__in=[current, *older])
     last = earlier.select_related(*RELATED).order_by("-pk").first()
     if last is not None:
@@ -109,10 +110,11 @@ def _admit_once(
         raise EvidenceWaiting(last)
     predecessor = None if reused else predecessor_of(service, question, last)
     if predecessor is not None and ruling.decision.admitted:
-        if predecessor.late_evidence or under_way.get(predecessor.pk):
+        visited = needs_word(predecessor)
+        if predecessor.late_evidence or (visited is not None and under_way.get(visited.pk)):
             raise EvidenceWaiting(predecessor, under_way=not predecessor.late_evidence)
-        if needs_word(predecessor) and predecessor.pk not in under_way:
-            return AskFirst(predecessor)
+        if visited is not None and visited.pk not in under_way:
+            return AskFirst(visited)
     if ruling.decision.admitted and not reused:
         ruling = _within_limits(service, question, ruling, policy.document, now)
     client = parties.know_client(service.tenant, question.client_name, question.client_version)
@@ -190,7 +192,7 @@ def _register(
         decision=row,
         revision=row.revision,
         predecessor=predecessor,
-        after_visit=predecessor is not None and maybe_visited(predecessor),
+        after_visit=predecessor is not None and (maybe_visited(predecessor) or predecessor.after_visit),
         result_exclusive=ruling.destination is None or not ruling.destination.reuse_results,
         state=State.ADMITTED,
         deadline=ends,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from elicitation.models import Elicitation, LookupKind, Service
+from elicitation.models import Elicitation, Service
 from elicitation.policy import identifiers
 from elicitation.policy.admission import Ruling
 from elicitation.policy.decision import Decision, Mode, Outcome
@@ -13,6 +13,7 @@ from elicitation.policy.destinations import EvidenceSource
 from elicitation.policy.document import Destination
 from elicitation.policy.lifecycle import Event, State
 from elicitation.services import actors, clock, parties, status
+from elicitation.services.actors import Actor
 from elicitation.services.evidence import receive
 from elicitation.services.lookup import RELATED
 from elicitation.services.move import Step, maybe_visited, move, settled
@@ -103,13 +104,16 @@ class AskFirst:
     entry: Elicitation
 
 
-def needs_word(predecessor: Elicitation) -> bool:
-    """Whether the provider is asked before the question of an entry that ended undecided is put again."""
-    provider = predecessor.provider
-    return maybe_visited(predecessor) and provider is not None and provider.lookup != LookupKind.NONE
+def needs_word(predecessor: Elicitation) -> Elicitation | None:
+    """The entry whose provider is asked before the question of ``predecessor`` is put again: the last of those before
+    it whose link may have been visited."""
+    entry: Elicitation | None = predecessor
+    while entry is not None and not maybe_visited(entry):
+        entry = entry.predecessor if entry.after_visit else None
+    return entry if entry is not None and status.can_be_asked(entry.provider) else None
 
 
-def ask_provider(predecessor: Elicitation) -> bool:
+def ask_provider(predecessor: Elicitation, by: Actor) -> bool:
     """Ask the provider, keep what it says, and return whether the work is under way, so that nobody does it twice.
 
     Work that was done is kept as late evidence. To be called outside of any transaction. Raises ``Contended``.
@@ -118,12 +122,12 @@ def ask_provider(predecessor: Elicitation) -> bool:
 
     def keep() -> None:
         entry = Elicitation.objects.select_related(*RELATED).get(pk=predecessor.pk)
-        status.note(entry, actors.SCHEDULER, said, clock.now())
+        if ended_undecided(entry) or not State(entry.state).terminal:  # else somebody was first
+            status.note(entry, by, said, clock.now())
 
     if said.claim is not None and predecessor.provider is not None:
         receive(predecessor.provider, predecessor.uid, said.claim, EvidenceSource.RECONCILE)
-    if said.asked:
-        settled(keep)
+    settled(keep)
     return said.outcome is status.LookupOutcome.STILL_PENDING
 
 

@@ -14,8 +14,7 @@ from elicitation.policy.destinations import EvidenceSource
 from elicitation.policy.evidence import EvidenceOutcome, Reach
 from elicitation.services import actors, clock, lookup, refusals
 from elicitation.services.actors import Actor
-from elicitation.services.judging import Claim as Claim
-from elicitation.services.judging import carry_out, examine
+from elicitation.services.judging import Claim, carry_out, examine
 from elicitation.services.move import expire_if_due, settled
 
 

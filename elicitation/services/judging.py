@@ -41,6 +41,9 @@ _STATUS: Final[dict[EvidenceOutcome, EvidenceStatus]] = {
 }
 
 
+#: What was dealt with stays so, however often it is sent again.
+_SETTLED: Final = (EvidenceStatus.USED, EvidenceStatus.CLOSED)
+
 #: These say that the sender may not speak, so nothing else about the entry is told.
 _DENIED_BY_SENDER: Final = frozenset({EvidenceOutcome.WRONG_PROVIDER_DENIED, EvidenceOutcome.WRONG_USER_DENIED})
 
@@ -174,33 +177,40 @@ def _keep(
     now: datetime,
 ) -> tuple[Evidence, bool]:
     """The row of this reference for this entry, and whether it is new or now says more than before."""
-    assert entry.provider is not None
     claim, known = judged.claim, judged.known
-    subject_given = claim.person is not None
     row = Evidence.objects.filter(elicitation=entry, result_digest__in=known).first()
     if row is None:
-        row = Evidence.objects.create(
-            elicitation=entry,
-            provider=entry.provider,
-            source=judged.source,
-            status=status,
-            result_ref=sealing.seal(claim.result_ref, proof.seal_purpose(entry)),
-            result_digest=known[0],
-            subject_given=subject_given,
-            occurred_at=claim.occurred_at,
-            received_at=now,
-        )
-        return row, True
+        return keep(entry, claim, judged.source, known[0], status, now), True
+    if status is EvidenceStatus.UNBOUND and row.subject_given:
+        status = EvidenceStatus(row.status)  # it says less than before
     says_more = {
         "status": status,
-        "subject_given": row.subject_given or subject_given,
+        "subject_given": row.subject_given or claim.person is not None,
         "occurred_at": row.occurred_at or claim.occurred_at,
     }
-    if row.status == EvidenceStatus.USED or all(getattr(row, name) == value for name, value in says_more.items()):
+    if row.status in _SETTLED or all(getattr(row, name) == value for name, value in says_more.items()):
         return row, False
     Evidence.objects.filter(pk=row.pk).update(**says_more)
     row.refresh_from_db()
     return row, True
+
+
+def keep(
+    entry: Elicitation, claim: Claim, source: EvidenceSource, digest: str, status: EvidenceStatus, now: datetime
+) -> Evidence:
+    """A new row for ``claim``, its reference sealed. ``digest`` is the reference's under the current key."""
+    assert entry.provider is not None
+    return Evidence.objects.create(
+        elicitation=entry,
+        provider=entry.provider,
+        source=source,
+        status=status,
+        result_ref=sealing.seal(claim.result_ref, proof.seal_purpose(entry)),
+        result_digest=digest,
+        subject_given=claim.person is not None,
+        occurred_at=claim.occurred_at,
+        received_at=now,
+    )
 
 
 def _from_destination(

@@ -90,6 +90,8 @@ def maybe_visited(entry: Elicitation) -> bool:
         entry.shown_at is not None
         or entry.consented_at is not None
         or entry.lost_at is not None
+        or entry.held_evidence
+        or entry.late_evidence
         or entry.delivery == Delivery.URL_REQUIRED
     )
 

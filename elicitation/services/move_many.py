@@ -101,7 +101,7 @@ moved AS (
             WHEN provider.lookup <> {_quoted(LookupKind.NONE)}
                 AND entry.mode = {_quoted(Mode.URL)}
                 AND (entry.shown_at IS NOT NULL OR entry.consented_at IS NOT NULL OR entry.lost_at IS NOT NULL
-                    OR entry.delivery = {_quoted(Delivery.URL_REQUIRED)})
+                    OR entry.late_evidence OR entry.delivery = {_quoted(Delivery.URL_REQUIRED)})
             THEN (SELECT at FROM clock) + interval '{ASKED_AFTER_END.total_seconds()} seconds'
         END
     FROM due

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 from uuid import UUID
 
-from audit.ledger import append
 from elicitation.models import Elicitation, Evidence, EvidenceStatus
 from elicitation.policy.lifecycle import Event, Refused, State, step
 from elicitation.services import actors, clock, refusals
@@ -19,10 +18,9 @@ from elicitation.services.move import (
     Refusal,
     Step,
     TransitionRefused,
-    about,
     expire_if_due,
     facts,
-    remark,
+    move,
     settled,
 )
 from elicitation.services.recovery import Retried, hear, moved, retried
@@ -100,8 +98,8 @@ def close(uid: UUID, by: Actor, reason: CloseReason, seen: State | None = None) 
         kept = [row.pk for row in rows if row.status == EvidenceStatus.LATE]
         Evidence.objects.filter(pk__in=kept).update(status=EvidenceStatus.CLOSED)
         record = {"reason_code": reason, "outcome": "" if late else "unknown"}
-        remark(entry, late_evidence=False, unresolved=False)
-        append(now, about(entry, by, Event.CLOSE, state_from=entry.state, state_to=entry.state, **record))
+        changes = {"late_evidence": False, "unresolved": False}
+        move(entry, by, Step(event=Event.CLOSE, changes=changes, record=record), at=now)
         return Closed(entry, Change.MOVED, now, late)
 
     return _attempt(uid, by, seen, closed)

@@ -7,15 +7,16 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from audit.ledger import append
 from audit.signals import raise_signal
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, Provider
+from elicitation.policy.destinations import EvidenceSource
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
 from elicitation.services import actors, clock, lookup, proof, refusals
 from elicitation.services.actors import Actor
-from elicitation.services.evidence import Claim, Received, trespass_of
-from elicitation.services.move import Step, TransitionRefused, about, expire_if_due, move, remark, settled
+from elicitation.services.evidence import Received, trespass_of
+from elicitation.services.judging import Claim, keep
+from elicitation.services.move import Step, TransitionRefused, expire_if_due, move, settled
 
 
 class ProviderOutcome(StrEnum):
@@ -25,13 +26,17 @@ class ProviderOutcome(StrEnum):
     REVERSED = "reversed"
 
 
+def failure() -> Step:
+    """The step that ends an entry whose work failed, by the provider's word."""
+    return Step(event=Event.PROVIDER_FAILURE, changes={"cancelled_by": "provider"}, record={"outcome": "failed"})
+
+
 def fail(provider: Provider, uid: UUID | None, claim: Claim) -> Received:
     """The work failed, finally: a pending entry ends, and may be asked again. Raises ``Contended``."""
 
-    def judged(entry: Elicitation, by: Actor, now: datetime) -> str:
-        step = Step(event=Event.PROVIDER_FAILURE, changes={"cancelled_by": "provider"}, record={"outcome": "failed"})
+    def judged(entry: Elicitation, by: Actor, now: datetime) -> EvidenceOutcome | ProviderOutcome:
         try:
-            move(entry, by, step, at=now)
+            move(entry, by, failure(), at=now)
         except TransitionRefused:
             refusals.note(entry, by, EvidenceOutcome.NOT_PENDING_DENIED, now)
             return EvidenceOutcome.NOT_PENDING_DENIED
@@ -44,10 +49,15 @@ def reverse(provider: Provider, uid: UUID | None, claim: Claim) -> Received:
     """The completed work was taken back, such as money refunded: shown to the call that takes the result, and a
     signal. Evidence that was not used yet is used no more. Raises ``Contended``."""
 
-    def judged(entry: Elicitation, by: Actor, now: datetime) -> str:
+    def judged(entry: Elicitation, by: Actor, now: datetime) -> EvidenceOutcome | ProviderOutcome:
         known = proof.result_digests(entry, claim.result_ref)
         if State(entry.state) is not State.COMPLETE:
-            return _unused(entry, by, known, now)
+            return _unused(entry, by, claim, known, now)
+        contradicting = Evidence.objects.filter(
+            elicitation=entry, result_digest__in=known, status=EvidenceStatus.CONFLICT
+        ).first()
+        if contradicting is not None:
+            return _contradiction_gone(entry, by, contradicting, now)
         if entry.result_digest not in known:
             refusals.note(entry, by, EvidenceOutcome.CONFLICT_DENIED, now)
             return EvidenceOutcome.CONFLICT_DENIED
@@ -63,19 +73,31 @@ def reverse(provider: Provider, uid: UUID | None, claim: Claim) -> Received:
     return _heard(provider, uid, claim, judged)
 
 
-def _unused(entry: Elicitation, by: Actor, known: list[str], now: datetime) -> str:
-    """Take back evidence that waits or came late; without any there is nothing to take back."""
+def _unused(entry: Elicitation, by: Actor, claim: Claim, known: list[str], now: datetime) -> ProviderOutcome:
+    """Take back evidence that waits, came late or is still to come: events may arrive out of order."""
     mine = Evidence.objects.filter(elicitation=entry, result_digest__in=known)
-    if not mine.exclude(status=EvidenceStatus.REVERSED).update(status=EvidenceStatus.REVERSED):
-        refusals.note(entry, by, EvidenceOutcome.NOT_PENDING_DENIED, now)
-        return EvidenceOutcome.NOT_PENDING_DENIED
-    remark(entry, **proof.kept(entry))
-    append(now, about(entry, by, Event.REVERSAL, state_from=entry.state, state_to=entry.state, outcome="reversed"))
+    if not mine.exists():
+        keep(entry, claim, EvidenceSource.WEBHOOK, known[0], EvidenceStatus.REVERSED, now)
+    elif not mine.exclude(status=EvidenceStatus.REVERSED).update(status=EvidenceStatus.REVERSED):
+        refusals.note(entry, by, EvidenceOutcome.DUPLICATE_IGNORED, now)
+        return ProviderOutcome.REVERSED
+    move(entry, by, Step(event=Event.REVERSAL, changes=proof.kept(entry), record={"outcome": "reversed"}), at=now)
+    return ProviderOutcome.REVERSED
+
+
+def _contradiction_gone(entry: Elicitation, by: Actor, row: Evidence, now: datetime) -> ProviderOutcome:
+    """The second of two results was taken back, such as the payment made twice: the recorded one stands."""
+    Evidence.objects.filter(pk=row.pk).update(status=EvidenceStatus.REVERSED)
+    record = {"outcome": ProviderOutcome.REVERSED, "related_id": row.uid}
+    move(entry, by, Step(event=Event.REVERSAL, record=record), at=now)
     return ProviderOutcome.REVERSED
 
 
 def _heard(
-    provider: Provider, uid: UUID | None, claim: Claim, judged: Callable[[Elicitation, Actor, datetime], str]
+    provider: Provider,
+    uid: UUID | None,
+    claim: Claim,
+    judged: Callable[[Elicitation, Actor, datetime], EvidenceOutcome | ProviderOutcome],
 ) -> Received:
     """The checks that come before: whose entry it is, whose provider, and which person, if one is named."""
     by = actors.provider(provider)

@@ -17,6 +17,7 @@ from elicitation.services.actors import Actor
 from elicitation.services.judging import carry_out, examine
 from elicitation.services.lookup import Person
 from elicitation.services.move import Refusal, Step, TransitionRefused, move, settled, state_at
+from elicitation.services.outcomes import failure
 from elicitation.services.registry import Change, Changed
 from elicitation.services.status import NO_LOOKUP, Heard, LookupOutcome
 
@@ -122,8 +123,10 @@ def _by_word(
         carry_out(entry, actors.provider(entry.provider), judged, now)
         return LookupOutcome.COMPLETED if judged.outcome is EvidenceOutcome.COMPLETED else judged.outcome
     if said.outcome is LookupOutcome.FAILED:
-        failure = Step(event=Event.PROVIDER_FAILURE, changes={"cancelled_by": "provider"}, record={"outcome": "failed"})
-        move(entry, by, _retry(entry, said.outcome, changes), failure, at=now)
+        if said.person is not None and not lookup.is_persons(entry, said.person):
+            move(entry, by, _retry(entry, EvidenceOutcome.WRONG_USER_DENIED, changes), at=now)
+            return EvidenceOutcome.WRONG_USER_DENIED
+        move(entry, by, _retry(entry, said.outcome, changes), failure(), at=now)
         return said.outcome
     outcome = kept or said.outcome
     move(entry, by, _retry(entry, outcome, changes), at=now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ _SIGNALS: Final[dict[str, str]] = {
 }
 
 
+logger = logging.getLogger(__name__)
+
+
 def note(
     entry: Elicitation,
     by: Actor,
@@ -43,13 +47,11 @@ def note(
     """
     if outcome in _SIGNALS:
         raise_signal(_SIGNALS[outcome], entry.tenant.slug, entry.uid.hex, at)
-    attempt, first = RefusedAttempt.objects.get_or_create(
-        elicitation=entry, outcome=outcome, caller=by.caller, defaults={"since": at}
-    )
-    if not first and at < attempt.since + QUIET and not always:
-        RefusedAttempt.objects.filter(pk=attempt.pk).update(count=F("count") + 1)
-        return
+    attempt, first = _counter(entry, by, outcome, at)
     if not first and not always:
+        if at < attempt.since + QUIET:
+            RefusedAttempt.objects.filter(pk=attempt.pk).update(count=F("count") + 1)
+            return
         _close(attempt, entry, at)
         RefusedAttempt.objects.filter(pk=attempt.pk).update(since=at, count=1)
     shown = actors.UNNAMED if unnamed else by
@@ -59,20 +61,39 @@ def note(
     )
 
 
+def _counter(entry: Elicitation, by: Actor, outcome: str, at: datetime) -> tuple[RefusedAttempt, bool]:
+    """The row that counts this refusal, held until the transaction ends, and whether it is its first."""
+    while True:
+        attempt, first = RefusedAttempt.objects.get_or_create(
+            elicitation=entry, outcome=outcome, caller=by.caller, defaults={"since": at}
+        )
+        held = attempt if first else RefusedAttempt.objects.select_for_update().filter(pk=attempt.pk).first()
+        if held is not None:  # else a sweep has just closed it
+            return held, first
+
+
 def close_quiet(at: datetime, limit: int) -> int:
-    """Write the closing entries of hours that are over. Returns how many rows were closed."""
-    over = RefusedAttempt.objects.filter(since__lte=at - QUIET).order_by("pk")[:limit]
-    closed = 0
-    for attempt in over:
+    """Write the closing entries of hours that are over. Returns how many rows were closed.
+
+    A row that another sweep holds is left to it; one that fails is logged by its number and stops no other.
+    """
+    over = RefusedAttempt.objects.filter(since__lte=at - QUIET).order_by("since")[:limit]
+    return sum(_closed(attempt, at) for attempt in over)
+
+
+def _closed(attempt: RefusedAttempt, at: datetime) -> bool:
+    try:
         with transaction.atomic():
-            mine = RefusedAttempt.objects.select_for_update().filter(pk=attempt.pk, since=attempt.since).first()
+            rows = RefusedAttempt.objects.select_for_update(skip_locked=True)
+            mine = rows.filter(pk=attempt.pk, since=attempt.since).first()
             if mine is None:
-                continue  # another sweep closed it, or the refusal happened again
-            entry = Elicitation.objects.select_related(*RELATED).get(pk=mine.elicitation_id)
-            _close(mine, entry, at)
+                return False  # another sweep closed it, or the refusal happened again
+            _close(mine, Elicitation.objects.select_related(*RELATED).get(pk=mine.elicitation_id), at)
             mine.delete()
-            closed += 1
-    return closed
+            return True
+    except Exception:
+        logger.exception("the refusals of an hour could not be closed", extra={"elicitation": attempt.elicitation_id})
+        return False
 
 
 def _close(attempt: RefusedAttempt, entry: Elicitation, at: datetime) -> None:

@@ -7,6 +7,7 @@ import json
 import logging
 import smtplib
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ from elicitation.services.signal_words import WORDS, spelled, subject
 #: Seconds for one webhook, whatever the other side does; of them to find and reach the host.
 TOTAL_SECONDS: Final = 5.0
 CONNECT_SECONDS: Final = 2.0
+#: Seconds for one e-mail.
+EMAIL_SECONDS: Final = 15.0
 
 #: What our own sockets say of a connection, in the outbox's words.
 _SOCKET_PROBLEMS: Final = {
@@ -65,6 +68,8 @@ def deliver(channel: Channel, seconds: float, most: int) -> int:
             outbox.sent(row, clock.now())
             done += 1
         else:
+            if row.attempts in (1, outbox.TRIES):
+                logger.warning("a signal was not delivered", extra={"problem": problem, "count": row.attempts})
             outbox.failed(row, problem, clock.now())
     return done
 
@@ -143,7 +148,7 @@ def _email(row: Outgoing) -> None:
         connection=get_connection(),
     )
     try:
-        message.send()
+        _within(EMAIL_SECONDS, message.send)
     except smtplib.SMTPAuthenticationError:
         raise NotSent(Problem.AUTHENTICATION) from None
     except (smtplib.SMTPServerDisconnected, smtplib.SMTPConnectError):
@@ -158,6 +163,26 @@ def _email(row: Outgoing) -> None:
         raise NotSent(Problem.TIMEOUT) from None
     except OSError:
         raise NotSent(Problem.UNREACHABLE) from None
+
+
+def _within(seconds: float, work: Callable[[], object]) -> None:
+    """Do ``work`` in a thread of its own and raise what it raises, or ``TimeoutError`` when it takes longer: the time
+    limit of a mail connection begins anew with every line that the server sends."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except Exception as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, daemon=True, name="mail")
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError
+    if failures:
+        raise failures[0]
 
 
 def payload(row: Outgoing) -> bytes:

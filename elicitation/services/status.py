@@ -5,6 +5,7 @@ The asking itself holds no transaction: read what is needed, ask, then record.
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,7 +26,7 @@ from elicitation.services import clock, keys, revisions
 from elicitation.services.actors import Actor
 from elicitation.services.judging import Claim
 from elicitation.services.lookup import Person
-from elicitation.services.move import about, remark, standing
+from elicitation.services.move import Contended, about, remark, standing
 
 #: An answer about one entry holds for this long: whoever asks again sooner is told the same.
 FRESH: Final = timedelta(seconds=5)
@@ -34,11 +35,15 @@ FAILURES: Final = 5
 PAUSE: Final = timedelta(seconds=60)
 #: How many threads of a web process may wait for providers; the others must stay free.
 ASKING_AT_ONCE: Final = 2
+#: How long one more waits for a place, in seconds.
+PATIENCE: Final = 5.0
 #: Between two look-ups of the reconciler, a share of the entry's age within these bounds.
 SHARE: Final = 4
 SOONEST, LATEST = timedelta(seconds=15), timedelta(hours=1)
 #: How long after its window an entry that ended is still asked about.
 GIVEN_UP_AFTER: Final = timedelta(days=3)
+
+logger = logging.getLogger(__name__)
 
 _places = threading.BoundedSemaphore(ASKING_AT_ONCE)
 
@@ -66,11 +71,12 @@ _REPEATABLE: Final = frozenset({LookupOutcome.STILL_PENDING, LookupOutcome.PROVI
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the provider said. ``claim`` is there with ``COMPLETED`` alone; ``asked`` is false where nobody was asked
-    anew."""
+    """What the provider said. ``claim`` is there with ``COMPLETED`` alone, ``person`` where it names one; ``asked`` is
+    false where nobody was asked anew."""
 
     outcome: LookupOutcome
     claim: Claim | None = None
+    person: Person | None = None
     asked: bool = True
 
 
@@ -87,28 +93,35 @@ class Inquiry:
 
 
 NO_LOOKUP: Final = Heard(LookupOutcome.NO_LOOKUP, asked=False)
-_REFUSED: Final = Heard(LookupOutcome.UNREACHABLE, asked=False)
+_LEFT_ALONE: Final = Heard(LookupOutcome.UNREACHABLE, asked=False)
+
+
+def can_be_asked(provider: Provider | None) -> bool:
+    """Whether the desk knows how to ask the provider at all."""
+    return provider is not None and provider.lookup != LookupKind.NONE
 
 
 def ask(entry: Elicitation) -> Heard:
-    """Ask the provider of ``entry`` now. To be called outside of any transaction; takes a few seconds at most."""
-    inquiry = inquire(entry)
-    if isinstance(inquiry, Heard):
-        return inquiry
-    if not _places.acquire(timeout=1):
-        return _REFUSED
+    """Ask the provider of ``entry`` now. To be called outside of any transaction; takes a few seconds at most.
+
+    Raises ``Contended`` when too many are asking: that says nothing about the work.
+    """
+    if not can_be_asked(entry.provider):
+        return NO_LOOKUP
+    if not _places.acquire(timeout=PATIENCE):
+        raise Contended
     try:
-        answer = inquiry.make()
+        inquiry = inquire(entry)
+        return inquiry if isinstance(inquiry, Heard) else heard(inquiry, inquiry.make())
     finally:
         _places.release()
-    return heard(inquiry, answer)
 
 
 def inquire(entry: Elicitation) -> Inquiry | Heard:
     """What has to be asked, or what is known without asking: nobody can be asked, somebody just did, or the provider
     is left alone for a while."""
     provider, now = entry.provider, clock.now()
-    if provider is None or provider.lookup == LookupKind.NONE:
+    if provider is None or not can_be_asked(provider) or provider.closed_at or entry.tenant.closed_at:
         return NO_LOOKUP
     destination = standing_destination(standing(entry), revisions.active().document)
     if destination is not None and EvidenceSource.RECONCILE not in destination.sources:
@@ -119,7 +132,7 @@ def inquire(entry: Elicitation) -> Inquiry | Heard:
     if entry.looked_up_at is not None and now < entry.looked_up_at + FRESH and entry.lookup_outcome in _REPEATABLE:
         return Heard(LookupOutcome(entry.lookup_outcome), asked=False)
     if not _may_ask(provider, now):
-        return _REFUSED
+        return _LEFT_ALONE
     return Inquiry(provider, key, identifiers.mint_text(entry.uid.bytes))
 
 
@@ -127,15 +140,17 @@ def heard(inquiry: Inquiry, answer: Answer) -> Heard:
     """The answer in the desk's words; the breaker learns from it."""
     mine = Provider.objects.filter(pk=inquiry.provider.pk)
     if answer.status is not Status.UNREACHABLE:
-        mine.exclude(lookup_failures=0, lookup_paused_until=None).update(lookup_failures=0, lookup_paused_until=None)
+        mine.exclude(lookup_failures=0, lookup_paused_until=None, lookup_problem="").update(
+            lookup_failures=0, lookup_paused_until=None, lookup_problem=""
+        )
     else:
-        mine.update(lookup_failures=F("lookup_failures") + 1)
+        said = {"provider": inquiry.provider.slug, "problem": answer.problem}
+        logger.warning("a provider gave no answer", extra=said)
+        mine.update(lookup_failures=F("lookup_failures") + 1, lookup_problem=answer.problem)
         mine.filter(lookup_failures__gte=FAILURES).update(lookup_paused_until=clock.now() + PAUSE)
-    claim = None
-    if answer.status is Status.COMPLETED:
-        person = Person(*answer.subject) if answer.subject else None
-        claim = Claim(answer.result_ref or "", answer.occurred_at, person)
-    return Heard(_OUTCOMES[answer.status], claim)
+    person = Person(*answer.subject) if answer.subject else None
+    claim = Claim(answer.result_ref or "", answer.occurred_at, person) if answer.status is Status.COMPLETED else None
+    return Heard(_OUTCOMES[answer.status], claim, person)
 
 
 def _may_ask(provider: Provider, now: datetime) -> bool:
@@ -152,9 +167,9 @@ def _may_ask(provider: Provider, now: datetime) -> bool:
 def columns(entry: Elicitation, said: Heard, now: datetime) -> dict[str, Any]:
     """What an entry keeps of a look-up: when, what, and when the reconciler asks next."""
     kept: dict[str, Any] = {"next_lookup_at": next_lookup(entry, said.outcome, now)}
-    if said.asked:
-        kept |= {"looked_up_at": now, "lookup_outcome": said.outcome}
-    return kept
+    if said.outcome is not LookupOutcome.NO_LOOKUP:
+        kept["lookup_outcome"] = said.outcome
+    return kept | {"looked_up_at": now} if said.asked else kept
 
 
 def note(entry: Elicitation, by: Actor, said: Heard, now: datetime) -> None:
@@ -162,7 +177,7 @@ def note(entry: Elicitation, by: Actor, said: Heard, now: datetime) -> None:
 
     To be called in a transaction. Raises ``Superseded``.
     """
-    news = said.asked and said.outcome != entry.lookup_outcome
+    news = said.outcome is not LookupOutcome.NO_LOOKUP and said.outcome != entry.lookup_outcome
     remark(entry, **columns(entry, said, now))
     if news:
         append(now, about(entry, by, "lookup", outcome=said.outcome, state_from=entry.state, state_to=entry.state))
@@ -178,11 +193,11 @@ def next_lookup(entry: Elicitation, outcome: LookupOutcome, now: datetime) -> da
     """When the reconciler asks about ``entry`` again; ``None``: not before something happens to it."""
     later = now + min(max((now - entry.admitted_at) / SHARE, SOONEST), LATEST)
     match outcome:
-        case LookupOutcome.NO_LOOKUP | LookupOutcome.FAILED:
+        case LookupOutcome.NO_LOOKUP:
             return None
-        case LookupOutcome.COMPLETED:
-            # Evidence that did not pass is with the operators; asking again brings nothing new.
-            return None
+        case LookupOutcome.COMPLETED | LookupOutcome.FAILED:
+            # What did not pass the checks may have been somebody else's work: a live entry still waits for its own.
+            return later if entry.deadline is not None else None
         case LookupOutcome.PROVIDER_UNKNOWN if entry.deadline is None:
             # Nothing has been done so far; until the window ends somebody may still be on the page.
             return entry.window_ends_at + SOONEST if now < entry.window_ends_at else None

@@ -14,8 +14,11 @@ from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
 from elicitation.policy.rules import Rule, entry
 from elicitation.services.actors import ActorKind
+from elicitation.services.named import by_whom, operator_names
 from elicitation.services.operators import CancelReason, CloseReason
 from elicitation.services.proposals import Obstacle
+from elicitation.services.reviewing import RESOLVE_REASONS, ResolveReason
+from elicitation.services.signal_words import WORDS
 
 #: What a refusal on the ledger is about, where its row says no more.
 REFUSED: Final[dict[str, str]] = {
@@ -58,7 +61,8 @@ RETRIED: Final[dict[str, str]] = {
     "failed": "the provider says that the work failed",
     "provider_unknown": "the provider does not know this entry",
     "unreachable": "the provider did not answer",
-    "no_lookup": "no confirmation is held, and the provider cannot be asked",
+    "no_lookup": "no confirmation is held, and nobody may be asked (the provider has no look-up, or its destination "
+    "does not list the source reconcile)",
     EvidenceOutcome.WRONG_PROVIDER_DENIED: "what is held came from somebody who may not confirm it",
     EvidenceOutcome.WRONG_USER_DENIED: "what is held names another person than the one who was asked",
     EvidenceOutcome.UNBOUND_HELD: "a confirmation is held, but it does not say whose it is",
@@ -98,17 +102,6 @@ CLOSE_REASONS: Final[dict[CloseReason, str]] = {
     CloseReason.OTHER: "another reason, in the operator's note",
 }
 
-_BY: Final[dict[ActorKind, str]] = {
-    ActorKind.CLIENT: "the client",
-    ActorKind.USER: "the person",
-    ActorKind.SERVICE: "service",
-    ActorKind.PROVIDER: "provider",
-    ActorKind.OPERATOR: "operator",
-    ActorKind.POLICY: "the policy",
-    ActorKind.SCHEDULER: "the schedule",
-    ActorKind.UNKNOWN: "somebody unnamed",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class TimelineLine:
@@ -122,14 +115,9 @@ class TimelineLine:
 
 def timeline(entry: Elicitation) -> list[TimelineLine]:
     """The ledger's entries about ``entry``, oldest first."""
-    rows = LedgerEntry.objects.filter(elicitation_id=entry.uid).order_by("pk")
-    return [TimelineLine(row.at, SENTENCES[row.event](row), row.event, _by(row)) for row in rows]
-
-
-def _by(row: LedgerEntry) -> str:
-    if row.role == "shell":
-        return "the machine's shell"
-    return " ".join(part for part in (_BY[ActorKind(row.actor_kind)], row.actor_id) if part)
+    rows = list(LedgerEntry.objects.filter(elicitation_id=entry.uid).order_by("pk"))
+    names = operator_names(rows)
+    return [TimelineLine(row.at, SENTENCES[row.event](row), row.event, by_whom(row, names)) for row in rows]
 
 
 def took(latency_ms: int) -> str:
@@ -174,11 +162,19 @@ def _evidence(row: LedgerEntry) -> str:
     return "A confirmation arrived before the person's consent. It was held for that."
 
 
+def _lost(row: LedgerEntry) -> str:
+    if row.actor_kind == ActorKind.SCHEDULER:
+        return "Suspected lost: nothing usable came in the usual time. Nobody is sent to do the work again."
+    return "The confirmation was reported as lost: the work may be done, and nobody is sent to do it again."
+
+
 def _retry(row: LedgerEntry) -> str:
     return f"Retry {row.attempt}: {RETRIED[row.outcome]}."
 
 
 def _reversal(row: LedgerEntry) -> str:
+    if row.state_to == State.COMPLETE and row.related_id is not None:
+        return "The provider took back a confirmation that contradicted the result, which stands."
     if row.state_to == State.COMPLETE:
         return "The provider took the result back afterwards."
     return "The provider took back a confirmation that had not been used. It will not be used any more."
@@ -192,6 +188,13 @@ def _close(row: LedgerEntry) -> str:
 
 def _lookup(row: LedgerEntry) -> str:
     return f"The provider was asked: {PROVIDER_SAID[row.outcome]}."
+
+
+def _signal(row: LedgerEntry) -> str:
+    title = WORDS[row.rule.removeprefix("signal.")].title
+    if row.event == "signal_acknowledged":
+        return f'An operator looks at the signal "{title}".'
+    return f'An operator resolved the signal "{title}": {RESOLVE_REASONS[ResolveReason(row.reason_code)]}.'
 
 
 def _cancel(row: LedgerEntry) -> str:
@@ -216,6 +219,8 @@ def _consume(row: LedgerEntry) -> str:
 
 
 def _refused(row: LedgerEntry) -> str:
+    if row.outcome == EvidenceOutcome.DUPLICATE_IGNORED:
+        return f"{_upper(REFUSED[row.outcome])}."
     return f"Refused: {_why_refused(row)}."
 
 
@@ -229,7 +234,12 @@ def _why_refused(row: LedgerEntry) -> str:
 
 def _refused_again(row: LedgerEntry) -> str:
     times = "once more" if row.repeat_count == 1 else f"{row.repeat_count} more times"
-    return f"Refused {times} within the hour: {REFUSED[row.outcome]}."
+    again = f"{times} within the hour: {REFUSED[row.outcome]}."
+    return _upper(again) if row.outcome == EvidenceOutcome.DUPLICATE_IGNORED else f"Refused {again}"
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _always(sentence: str) -> Callable[[LedgerEntry], str]:
@@ -255,9 +265,7 @@ SENTENCES: Final[dict[str, Callable[[LedgerEntry], str]]] = {
     Event.EVIDENCE_WITHDRAWN: _always(
         "A confirmation arrived for a destination the policy had withdrawn. It was held; each retry checks again."
     ),
-    Event.LOST: _always(
-        "The confirmation was reported as lost: the work may be done, and nobody is sent to do it again."
-    ),
+    Event.LOST: _lost,
     Event.RETRY: _retry,
     Event.PROVIDER_FAILURE: _always("The provider reported that the work has failed for good."),
     Event.CANCEL: _cancel,
@@ -270,6 +278,8 @@ SENTENCES: Final[dict[str, Callable[[LedgerEntry], str]]] = {
     "lookup": _lookup,
     "honour_proposed": _always("An operator proposed to honour a confirmation that had been kept."),
     "honour_withdrawn": _always("The proposal to honour the confirmation was withdrawn."),
+    "signal_acknowledged": _signal,
+    "signal_resolved": _signal,
     "refused": _refused,
     "refused_again": _refused_again,
 }

@@ -58,7 +58,8 @@ MOVES: Final[dict[tuple[str, State], tuple[object, State]]] = {
     ("completed", State.EXPIRED): ("expired_denied", State.EXPIRED),
     ("failed", _C): ("failed", State.CANCELLED),
     ("failed", _R): ("failed", State.CANCELLED),
-    ("reversed", State.COMPLETE): ("reversed", State.COMPLETE),
+    # Also before its completion: what was taken back completes nothing.
+    **{("reversed", state): ("reversed", state) for state in State if state is not State.ACCEPTED},
 }
 
 

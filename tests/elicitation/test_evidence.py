@@ -411,3 +411,15 @@ def test_a_provider_that_says_more_leaves_no_flag_behind(desk: Desk) -> None:
         entry = builders.entry_of(public_id)
         assert (entry.held_evidence, entry.late_evidence) == flags
     assert Evidence.objects.count() == 1
+
+
+def test_a_repeat_that_says_less_takes_nothing_away(desk: Desk) -> None:
+    """Withdrawn evidence that names the person can be honoured; the same without the name adds no doubt."""
+    public_id = desk.admit().json()["id"]
+    consent(desk, public_id)
+    builders.withdraw_destination()
+    desk.event(public_id)
+    before = builders.snapshot(public_id)
+    assert before["evidence"][0]["status"] == "withdrawn"
+    assert desk.event(public_id, subject=None).status_code == 204
+    assert builders.snapshot(public_id) == before

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from elicitation.admin.parties import UNANSWERED
 from elicitation.models import Evidence, Provider
-from elicitation.services import actors, operators
+from elicitation.providers import Problem
+from elicitation.services import actors, operators, status
 from elicitation.services.status import FAILURES
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
@@ -74,6 +76,7 @@ def test_a_failure_at_the_provider_ends_the_entry_and_it_may_be_asked_again(
     [
         (done(subject=BOB), "wrong_user_denied"),
         (done(subject=None), "unbound_held"),
+        ({"status": "failed", "subject": BOB}, "wrong_user_denied"),
         (done(occurred_at=(datetime.now(UTC) + timedelta(days=2)).isoformat()), "expired_denied"),
     ],
 )
@@ -194,3 +197,34 @@ def test_a_webhook_that_comes_after_the_look_up_is_a_duplicate(desk: Desk, provi
     assert desk.event(public_id).status_code == 204
     assert builders.snapshot(public_id) == before
     assert builders.ledger(public_id)[-1].outcome == "duplicate_ignored"
+
+
+def test_who_finds_no_place_to_ask_is_told_to_come_again(
+    desk: Desk, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That others are asking says nothing about the work, and costs the breaker nothing."""
+    public_id = lost(desk)
+    past = datetime.now(UTC) - timedelta(seconds=1)
+    Provider.objects.update(lookup_failures=FAILURES, lookup_paused_until=past)
+    before = builders.snapshot(public_id)
+    monkeypatch.setattr(status, "PATIENCE", 0.01)
+    with status._places, status._places:
+        refused = retry(desk, public_id)
+    assert (refused.status_code, refused["Retry-After"] != "") == (503, True)
+    assert builders.snapshot(public_id) == before
+    assert asked(provider) == 0
+    assert Provider.objects.get(pk=desk.pay.pk).lookup_paused_until == past
+
+
+def test_what_is_wrong_with_the_look_up_is_shown_to_operators(desk: Desk, provider: ProviderServer) -> None:
+    public_id = lost(desk)
+    provider.script(reply(b"", 403), says({"status": "unknown"}))
+    retry(desk, public_id)
+    assert Provider.objects.get(pk=desk.pay.pk).lookup_problem == "status_4xx"
+    builders.age(public_id, 6)
+    retry(desk, public_id)
+    assert Provider.objects.get(pk=desk.pay.pk).lookup_problem == ""
+
+
+def test_the_words_for_what_is_wrong_cover_every_problem() -> None:
+    assert set(UNANSWERED) == set(Problem)

@@ -154,3 +154,27 @@ def test_a_reversed_completion_can_still_be_taken_again_with_its_mark(desk: Desk
     body = {"subject": ALICE, "operation": builders.operation()}
     again = desk.call(f"elicitations/{public_id}/consume", body).json()
     assert (again["outcome"], again["result_ref"], again["reversed"]) == ("already_applied", "pi_1", True)
+
+
+def test_a_reversal_that_comes_first_is_not_forgotten(desk: Desk) -> None:
+    """Events may come out of order: money that went back completes nothing."""
+    public_id = desk.admit().json()["id"]
+    consent(desk, public_id)
+    assert say(desk, "reversed", public_id, "pi_1").status_code == 204
+    assert desk.event(public_id, "pi_1").status_code == 204
+    entry = builders.entry_of(public_id)
+    assert (entry.state, entry.completed_at, entry.held_evidence) == ("CONSENT_PENDING", None, False)
+    assert desk.event(public_id, "pi_2").status_code == 204
+    assert builders.entry_of(public_id).state == "COMPLETE"
+
+
+def test_the_second_of_two_results_is_taken_back_and_the_first_stands(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    consent(desk, public_id)
+    for reference in ("pi_1", "pi_2"):
+        desk.event(public_id, reference)
+    assert say(desk, "reversed", public_id, "pi_2").status_code == 204
+    entry = builders.entry_of(public_id)
+    assert (entry.state, entry.reversed_at) == ("COMPLETE", None)
+    assert sorted(row.status for row in Evidence.objects.all()) == ["reversed", "used"]
+    assert [signal.rule for signal in Signal.objects.exclude(rule="activation_alone")] == ["conflicting_result"]

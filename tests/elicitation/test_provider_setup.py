@@ -279,7 +279,7 @@ def test_a_made_secret_is_shown_once_and_revoked_by_its_id(desk: Desk, capsys: p
     assert capsys.readouterr().err == "Revoked: 1.\n"
     assert desk.deliver(b'{"type": "x"}', secret=secret).status_code == 401
     assert desk.deliver(b'{"type": "x"}').status_code == 204
-    run("revoke", "acme", "example-pay")
+    run("revoke", "acme", "example-pay", "--all")
     assert "not heard any more" in capsys.readouterr().err
     assert desk.deliver(b'{"type": "x"}').status_code == 401
 
@@ -332,7 +332,7 @@ def test_the_page_shows_the_set_up_and_the_keys_but_no_secret(desk: Desk, admini
     kid = keys.import_provider_key(desk.pay, API_KEY, KeyUse.LOOKUP)
     parties.change_provider(desk.pay, lookup="generic", status_url=STATUS_URL)
     shown = look(administrator, page(desk.pay))
-    for words in (kid, "status look-up", STATUS_URL, "Standard Webhooks", "Set it up so"):
+    for words in (kid, "status look-up", STATUS_URL, "Standard Webhooks", 'value="Save"'):
         assert words in shown
     for secret in (API_KEY, desk.pay_secret, *(row.sealed_secret for row in ProviderKey.objects.all())):
         assert secret not in shown
@@ -381,7 +381,7 @@ def test_only_who_may_change_a_provider_can(desk: Desk) -> None:
     client = signed_in(user)
     assert client.get(page(desk.pay)).status_code == 403
     user.user_permissions.set(Permission.objects.filter(codename="view_provider"))
-    assert "Set it up so" not in look(client, page(desk.pay))
+    assert 'value="Save"' not in look(client, page(desk.pay))
     assert client.post(page(desk.pay), {"scheme": "stripe", "lookup": "", "status_url": ""}).status_code == 403
     assert stored(desk) == before
 

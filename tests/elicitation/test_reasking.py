@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from elicitation.models import Elicitation, Evidence
+from elicitation.services import actors, operators, status
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
 from tests.elicitation.asked import asked, consented, done, provider
@@ -120,3 +121,46 @@ def test_another_persons_work_is_not_the_askers(desk: Desk, provider: ProviderSe
     assert desk.admit().status_code == 201
     assert not Evidence.objects.exists()
     assert "wrong_user_denied" in [row.outcome for row in builders.ledger(public_id)]
+
+
+@ENDED
+def test_what_an_operator_has_closed_stays_closed(desk: Desk, provider: ProviderServer, ended: Any) -> None:
+    """The provider goes on saying the same, by look-up and by webhook; the operation may be asked again."""
+    public_id = ended(desk)
+    provider.script(says(done()))
+    assert desk.admit().status_code == 409
+    operators.close(builders.entry_of(public_id).uid, actors.operator(1), operators.CloseReason.REFUNDED)
+    assert desk.event(public_id).status_code == 204
+    assert not builders.entry_of(public_id).late_evidence
+    assert desk.admit().status_code == 201
+    assert [row.status for row in Evidence.objects.all()] == ["closed"]
+
+
+def test_the_entry_that_was_visited_is_asked_about_however_far_back(desk: Desk, provider: ProviderServer) -> None:
+    visited = expired(desk)
+    provider.script(reply(b"", 500))
+    second = desk.admit().json()["id"]  # nothing was known
+    builders.age(second, HOUR)
+    builders.age(visited, 6)
+    provider.script(says(done()))
+    refused = desk.admit()
+    assert (refused.status_code, refused.json()["code"]) == (409, "evidence_waiting")
+    assert builders.entry_of(visited).late_evidence
+    assert Elicitation.objects.count() == 2
+
+
+def test_a_look_up_for_a_question_is_the_services_own(desk: Desk, provider: ProviderServer) -> None:
+    public_id = expired(desk)
+    desk.admit()
+    (looked,) = [row for row in builders.ledger(public_id) if row.event == "lookup"]
+    assert (looked.actor_kind, looked.actor_id) == ("service", "booking")
+
+
+def test_while_too_many_ask_nobody_is_sent(
+    desk: Desk, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expired(desk)
+    monkeypatch.setattr(status, "PATIENCE", 0.01)
+    with status._places, status._places:
+        assert desk.admit().status_code == 503
+    assert Elicitation.objects.count() == 1

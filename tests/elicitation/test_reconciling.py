@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from elicitation.models import Elicitation, Evidence, Heartbeat
-from elicitation.services import status
+from elicitation.services import parties, status
 from elicitation.services.sweeps import expiring, reconciling
 from tests import builders
-from tests.builders import ALICE, Desk
+from tests.builders import ALICE, BOB, Desk
 from tests.elicitation.asked import asked, consented, done, lost, provider
 from tests.providers.server import ProviderServer, reply, says
 
@@ -206,3 +206,51 @@ def test_a_webhook_that_wins_the_race_is_left_alone(desk: Desk, provider: Provid
     reconciling._apply(entry.pk, said)
     assert builders.snapshot(public_id) == before
     assert builders.entry_of(public_id).state == "COMPLETE"
+
+
+def test_a_row_that_cannot_even_be_asked_about_does_not_stop_the_others(desk: Desk, provider: ProviderServer) -> None:
+    bad, good = late(desk, **question("bad")), late(desk, **question("good"))
+    Elicitation.objects.filter(pk=builders.entry_of(bad).pk).update(purpose="no such purpose")
+    provider.script(says(done()))
+    reconciling.reconcile()
+    assert builders.entry_of(good).state == "COMPLETE"
+    assert Heartbeat.objects.filter(name="reconcile").exists()
+
+
+def test_somebody_elses_work_does_not_end_the_search_for_the_askers(desk: Desk, provider: ProviderServer) -> None:
+    public_id = late(desk)
+    provider.script(says(done("pi_bob", subject=BOB)), says({"status": "failed", "subject": BOB}), says(done()))
+    for _ in range(3):
+        assert builders.entry_of(public_id).state == "CONSENT_PENDING"
+        reconciling.reconcile()
+        builders.age(public_id, 600)
+    assert builders.entry_of(public_id).state == "COMPLETE"
+    outcomes = [row.outcome for row in builders.ledger(public_id)]
+    assert outcomes.count("wrong_user_denied") == 1  # the second is counted
+
+
+def test_one_slow_provider_does_not_hold_up_another(desk: Desk) -> None:
+    """A batch holds a few of each provider, however long the queue of one is."""
+    for number in range(20):
+        late(desk, **question(str(number)))
+    other = parties.open_provider(desk.acme, "other-pay", "Other")
+    Elicitation.objects.filter(pk=Elicitation.objects.latest("pk").pk).update(provider=other)
+    batch = reconciling._claim()
+    assert [entry.provider for entry in batch].count(desk.pay) == reconciling.OF_ONE_PROVIDER
+    assert other in [entry.provider for entry in batch]
+
+
+def test_an_entry_that_is_complete_is_not_asked_about_again(desk: Desk, provider: ProviderServer) -> None:
+    public_id = late(desk)
+    desk.event(public_id)
+    Elicitation.objects.update(next_lookup_at=datetime.now(UTC) - timedelta(seconds=1))  # a look-up was on its way
+    reconciling.reconcile()
+    assert builders.entry_of(public_id).next_lookup_at is None
+
+
+@pytest.mark.parametrize("closed", ["provider", "tenant"])
+def test_who_is_closed_is_not_asked(desk: Desk, provider: ProviderServer, closed: str) -> None:
+    late(desk)
+    (desk.pay if closed == "provider" else desk.acme).__class__.objects.update(closed_at=datetime.now(UTC))
+    reconciling.reconcile()
+    assert asked(provider) == 0

@@ -46,14 +46,12 @@ def test_the_columns_words_are_those_of_the_policy() -> None:
     assert set(SignatureScheme.values) == set(Scheme)
 
 
-@pytest.mark.parametrize("kind", ["session", "session by reference", "session later", "intent"])
+@pytest.mark.parametrize("kind", ["session", "session later", "intent"])
 def test_a_payment_at_stripe_completes(desk: Desk, kind: str) -> None:
     speaks_stripe(desk)
     public_id = pending(desk)
-    by_reference = session(public_id, metadata={}, client_reference_id=public_id)
     body = {
         "session": event("checkout.session.completed", session(public_id)),
-        "session by reference": event("checkout.session.completed", by_reference),
         "session later": event("checkout.session.async_payment_succeeded", session(public_id)),
         "intent": event("payment_intent.succeeded", intent(public_id)),
     }[kind]
@@ -63,6 +61,22 @@ def test_a_payment_at_stripe_completes(desk: Desk, kind: str) -> None:
     assert (entry.state, entry.completion_source) == ("COMPLETE", "webhook")
     taken = desk.call(f"elicitations/{public_id}/consume", {"subject": ALICE, "operation": builders.operation()}).json()
     assert (taken["outcome"], taken["result_ref"]) == ("applied", INTENT)
+
+
+@pytest.mark.parametrize("doubtful", ["a payer's reference", "another merchant"])
+def test_what_the_merchant_did_not_write_completes_nothing(desk: Desk, doubtful: str) -> None:
+    """A payment link takes its reference from the address, and a connected account writes its own metadata."""
+    speaks_stripe(desk)
+    public_id = pending(desk)
+    body = {
+        "a payer's reference": event(
+            "checkout.session.completed", session(public_id, metadata={}, client_reference_id=public_id)
+        ),
+        "another merchant": event("checkout.session.completed", session(public_id), account="acct_other"),
+    }[doubtful]
+    before = builders.snapshot(public_id)
+    assert send(desk, body).status_code == 204
+    assert builders.snapshot(public_id) == before
 
 
 def test_the_events_of_one_payment_are_one_completion(desk: Desk) -> None:
@@ -163,22 +177,16 @@ def test_stripe_cannot_speak_of_another_tenants_entry(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("type_", "about", "changes", "at"),
     [
-        ("payment_intent.succeeded", intent("x"), {"id": "pi_1"}, "/id"),
-        ("payment_intent.succeeded", intent("x"), {"id": "evt_" + "a" * 300}, "/id"),
-        ("payment_intent.succeeded", intent("x"), {"created": "2026-01-31"}, "/created"),
-        ("payment_intent.succeeded", intent("x"), {"created": 10**30}, "/created"),
-        ("payment_intent.succeeded", intent("x"), {"created": True}, "/created"),
-        ("payment_intent.succeeded", intent("x"), {"data": []}, "/data"),
-        ("payment_intent.succeeded", intent("x"), {"data": {"object": "pi_1"}}, "/data/object"),
-        ("payment_intent.succeeded", intent("x", id=["CANARY"]), {}, "/data/object/id"),
-        ("checkout.session.completed", session("x", mode="CANARY"), {}, "/data/object/mode"),
-        ("charge.refunded", charge("x", refunded="CANARY"), {}, "/data/object/refunded"),
-        (
-            "payment_intent.succeeded",
-            intent("x", metadata={"elicitation_id": 7}),
-            {},
-            "/data/object/metadata/elicitation_id",
-        ),
+        ("payment_intent.succeeded", intent("elc_x"), {"id": "pi_1"}, "/id"),
+        ("payment_intent.succeeded", intent("elc_x"), {"id": "evt_" + "a" * 300}, "/id"),
+        ("payment_intent.succeeded", intent("elc_x"), {"created": "2026-01-31"}, "/created"),
+        ("payment_intent.succeeded", intent("elc_x"), {"created": 10**30}, "/created"),
+        ("payment_intent.succeeded", intent("elc_x"), {"created": True}, "/created"),
+        ("payment_intent.succeeded", intent("elc_x"), {"data": []}, "/data"),
+        ("payment_intent.succeeded", intent("elc_x"), {"data": {"object": "pi_1"}}, "/data/object"),
+        ("payment_intent.succeeded", intent("elc_x", id=["CANARY"]), {}, "/data/object/id"),
+        ("checkout.session.completed", session("elc_x", mode="CANARY"), {}, "/data/object/mode"),
+        ("charge.refunded", charge("elc_x", refunded="CANARY"), {}, "/data/object/refunded"),
     ],
 )
 def test_a_signed_stripe_event_that_is_malformed_is_400_by_place(

@@ -50,7 +50,7 @@ def expected(state: State, event: Event, facts: Facts) -> State | None:
         and (facts.held if state is S.RETRY_REQUIRED else facts.late and state in (S.EXPIRED, S.CANCELLED, S.DECLINED))
         else None,
         E.CLOSE: state if url and state in (S.EXPIRED, S.CANCELLED, S.DECLINED) else None,
-        E.REVERSAL: state if url and state is S.COMPLETE else None,
+        E.REVERSAL: state if url else None,
         E.CONSUME: state if state is (S.COMPLETE if url else S.ACCEPTED) else None,
     }
     return verdicts[event]

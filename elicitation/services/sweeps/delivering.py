@@ -9,7 +9,7 @@ from elicitation.services import sending
 from elicitation.services.sweeps.heartbeat import beat
 
 #: Of each channel in one pass: so many messages, and no new one after so many seconds, so that a receiver which hangs
-#: holds up neither the other channel nor the next sweep. One try takes about five seconds more at the most.
+#: holds up neither the other channel nor the next sweep. One try takes a quarter of a minute more at the most.
 MOST: Final = 50
 SECONDS: Final = 3.0
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,18 +15,24 @@ from django.db import transaction
 from elicitation.models import Elicitation
 from elicitation.policy.decision import Delivery
 from elicitation.policy.destinations import EvidenceSource
+from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event, State
-from elicitation.services import actors, clock, status
+from elicitation.services import actors, clock, refusals, status
 from elicitation.services.judging import carry_out, examine
-from elicitation.services.lookup import RELATED
+from elicitation.services.lookup import RELATED, is_persons
 from elicitation.services.move import Step, expire_if_due, move, settled
-from elicitation.services.status import Heard, Inquiry, LookupOutcome
+from elicitation.services.outcomes import failure
+from elicitation.services.status import Heard, LookupOutcome
 from elicitation.services.sweeps.heartbeat import beat
 
 #: Providers that are asked at once; each is given a few seconds.
 AT_ONCE: Final = 8
+#: Of one provider in a batch: one that is slow must not hold up the others.
+OF_ONE_PROVIDER: Final = 3
+#: Due entries among which a batch is chosen.
+SEEN: Final = 500
 #: A pass takes up no new batch after this long, in seconds.
-PASS_SECONDS: Final = 10.0
+PASS_SECONDS: Final = 5.0
 #: Taken up by one worker; should that die, another takes it up after this long.
 LEASE: Final = timedelta(seconds=60)
 
@@ -48,35 +56,58 @@ def reconcile() -> int:
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reconcile") as pool:
         while time.monotonic() - began < PASS_SECONDS:
             batch = _claim()
-            inquiries = [(entry, status.inquire(entry)) for entry in batch]
-            answers = [
-                (entry, found, pool.submit(found.make) if isinstance(found, Inquiry) else None)
-                for entry, found in inquiries
-            ]
-            for entry, found, answer in answers:
-                try:
-                    said = found if isinstance(found, Heard) else None
-                    if isinstance(found, Inquiry) and answer is not None:
-                        said = status.heard(found, answer.result())
-                    if said is not None:
-                        _apply(entry.pk, said)
-                except Exception:
-                    logger.exception("an entry could not be reconciled", extra={"elicitation": entry.pk})
+            waiting = [(entry, _asked(entry, pool)) for entry in batch]
+            for entry, answer in waiting:
+                if answer is not None:
+                    _heard(entry, answer)
             looked_at += len(batch)
-            if len(batch) < AT_ONCE:
+            if not batch:
                 break
     beat("reconcile", looked_at)
     return looked_at
+
+
+def _asked(entry: Elicitation, pool: ThreadPoolExecutor) -> Callable[[], Heard] | None:
+    """What gives the provider's word about ``entry``, asked for already; ``None`` for a row that fails."""
+    try:
+        found = status.inquire(entry)
+    except Exception:
+        logger.exception("an entry could not be asked about", extra={"elicitation": entry.pk})
+        return None
+    if isinstance(found, Heard):
+        return lambda: found
+    answer = pool.submit(found.make)
+    return lambda: status.heard(found, answer.result())
+
+
+def _heard(entry: Elicitation, answer: Callable[[], Heard]) -> None:
+    try:
+        _apply(entry.pk, answer())
+    except Exception:
+        logger.exception("an entry could not be reconciled", extra={"elicitation": entry.pk})
 
 
 def _claim() -> list[Elicitation]:
     now = clock.now()
     with transaction.atomic():
         due = Elicitation.objects.filter(next_lookup_at__lte=now).order_by("next_lookup_at")
-        batch = list(due.select_for_update(skip_locked=True, of=("self",)).select_related(*RELATED)[:AT_ONCE])
+        chosen = _fairly(due.values_list("pk", "provider")[:SEEN])
+        free = due.filter(pk__in=chosen).select_for_update(skip_locked=True, of=("self",))
+        batch = list(free.select_related(*RELATED))
         # When to ask is no event: the version stays.
         Elicitation.objects.filter(pk__in=[entry.pk for entry in batch]).update(next_lookup_at=now + LEASE)
     return batch
+
+
+def _fairly(due: Iterable[tuple[int, int | None]]) -> list[int]:
+    """The first of the ``due`` rows, but not more than a few of each provider."""
+    chosen: list[int] = []
+    taken: Counter[int | None] = Counter()
+    for pk, provider in due:
+        if taken[provider] < OF_ONE_PROVIDER and len(chosen) < AT_ONCE:
+            taken[provider] += 1
+            chosen.append(pk)
+    return chosen
 
 
 def _apply(pk: int, said: Heard) -> None:
@@ -89,7 +120,8 @@ def _apply(pk: int, said: Heard) -> None:
 
 
 def _apply_once(entry: Elicitation, said: Heard, now: datetime) -> None:
-    if State(entry.state) in (State.COMPLETE, State.ACCEPTED):
+    if State(entry.state) is State.COMPLETE:
+        Elicitation.objects.filter(pk=entry.pk).update(next_lookup_at=None)
         return  # somebody was first
     before = entry.lookup_outcome
     if said.asked:
@@ -102,8 +134,11 @@ def _apply_once(entry: Elicitation, said: Heard, now: datetime) -> None:
     live = not State(entry.state).terminal
     if said.outcome is LookupOutcome.FAILED and live:
         assert entry.provider is not None
-        failure = Step(event=Event.PROVIDER_FAILURE, changes={"cancelled_by": "provider"}, record={"outcome": "failed"})
-        move(entry, actors.provider(entry.provider), failure, at=now)
+        by = actors.provider(entry.provider)
+        if said.person is not None and not is_persons(entry, said.person):
+            refusals.note(entry, by, EvidenceOutcome.WRONG_USER_DENIED, now)
+        else:
+            move(entry, by, failure(), at=now)
     elif _is_suspected(entry, said, before):
         move(entry, actors.SCHEDULER, Step(event=Event.LOST, changes={"lost_at": entry.lost_at or now}), at=now)
     elif not said.asked:
