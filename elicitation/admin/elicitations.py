@@ -18,7 +18,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.admin import NewestFirst, ReadOnlyAdmin
-from elicitation.admin import acting, pasted
+from elicitation.admin import acting, pasted, reviewing
 from elicitation.admin.acting_forms import SeenForm
 from elicitation.admin.acting_words import Verb, words_of
 from elicitation.admin.entry import Page, page
@@ -122,7 +122,8 @@ class ElicitationAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         entry = self._find(request, object_id)
-        return self._answer(request, page(entry, clock.now()), "admin/desk/entry.html")
+        signals = reviewing.unresolved(entry) if request.user.has_perm("audit.view_signal") else []
+        return self._answer(request, page(entry, clock.now()), "admin/desk/entry.html", signals=signals)
 
     def act_view(self, request: HttpRequest, object_id: str, verb: Verb) -> HttpResponse:
         """Shows the present state and asks for what is needed (GET), then acts through the registry (POST)."""

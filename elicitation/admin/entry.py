@@ -12,7 +12,7 @@ from django.contrib.contenttypes.models import ContentType
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, HonourProposal
 from elicitation.policy.decision import Mode
 from elicitation.policy.lifecycle import State
-from elicitation.services.explaining import explain
+from elicitation.services.explaining import explain, strangers
 from elicitation.services.move import overdue, state_at
 from elicitation.services.operators import CancelReason
 from elicitation.services.proposals import SENTENCES, Prospect, Stands, prospect
@@ -64,6 +64,9 @@ SECOND: Final = (
     "An operator other than the one who proposed it compares the confirmation with the provider's own record, and "
     "approves the proposal or withdraws it."
 )
+#: The sweep runs every few seconds; an entry that is overdue for longer was missed.
+MISSED_AFTER: Final = timedelta(minutes=1)
+MISSED_STEP: Final = "Look whether the schedule runs: /readyz says so."
 _SUCCESSORS: Final = 20
 _ANSWER: Final = {"accept": "accepted", "decline": "declined", "cancel": "closed without deciding"}
 
@@ -104,6 +107,7 @@ class Page:
     also: list[Fact]
     lines: list[TimelineLine]
     evidence: list[tuple[Evidence, str]]
+    refused: str
     honouring: Prospect
     proposals: list[Proposed]
     successors: list[Elicitation]
@@ -128,7 +132,7 @@ def page(entry: Elicitation, now: datetime) -> Page:
         now=now,
         state=state,
         explanation=words.explanation,
-        next_step=words.next_step if honour.waiting is None else SECOND,
+        next_step=_next_step(entry, now, honour) or words.next_step,
         ended=_ended(entry, state),
         open_still=_open_still(entry, honour),
         left=entry.deadline - now if entry.deadline and not state.terminal else None,
@@ -137,6 +141,7 @@ def page(entry: Elicitation, now: datetime) -> Page:
         also=_also(entry),
         lines=timeline(entry),
         evidence=[(row, EVIDENCE[EvidenceStatus(row.status)]) for row in rows],
+        refused=_refused(entry),
         honouring=honour,
         proposals=[
             Proposed(row, row.evidence, PROPOSAL[stands], stands is Stands.WAITS) for row, stands in honour.proposals
@@ -144,6 +149,22 @@ def page(entry: Elicitation, now: datetime) -> Page:
         successors=list(entry.successors.order_by("pk")[:_SUCCESSORS]),
         notes=list(notes_on(entry)),
     )
+
+
+def _next_step(entry: Elicitation, now: datetime, honour: Prospect) -> str:
+    """What comes before the words of the state, the same that the queues say."""
+    if honour.waiting is not None:
+        return SECOND
+    return MISSED_STEP if overdue(entry, now - MISSED_AFTER) else ""
+
+
+def _refused(entry: Elicitation) -> str:
+    """How often word about the outside work named another person; empty when it never did."""
+    found = strangers(entry)
+    if not found.count:
+        return ""
+    times = "once" if found.count == 1 else f"{'at least ' if found.more else ''}{found.count} times"
+    return f"Word about the outside work was refused {times}, because it named another person than the one asked."
 
 
 def _open_still(entry: Elicitation, honour: Prospect) -> list[tuple[str, str]]:
@@ -219,9 +240,9 @@ def _also(entry: Elicitation) -> list[Fact]:
         Fact("Delivered", entry.delivered_at, "reported by the service"),
         Fact("Shown", entry.shown_at, "reported by the service"),
         Fact("Answered", entry.answered_at, answer),
-        Fact("Reported lost", entry.lost_at, f"the confirmation has not arrived{looked}"),
+        Fact("Counted as lost", entry.lost_at, f"no usable confirmation had arrived by then{looked}"),
         Fact("Provider asked", entry.looked_up_at, PROVIDER_SAID.get(entry.lookup_outcome, "")),
-        Fact("Asked again", entry.next_lookup_at, "the desk asks the provider, at this time or soon after it"),
+        Fact("Next look-up", entry.next_lookup_at, "the desk asks the provider, at this time or soon after it"),
         Fact("Call ended", entry.origin_ended_at, "the waiting call gave up"),
     ]
     return [fact for fact in known if fact.at is not None]

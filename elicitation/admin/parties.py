@@ -14,7 +14,19 @@ from django.urls import URLPattern, reverse
 from django.utils.safestring import SafeString
 
 from audit.admin import ReadOnlyAdmin
-from elicitation.models import Client, LookupKind, Provider, ProviderKey, Service, SignatureScheme, Tenant
+from elicitation.models import (
+    Client,
+    LookupKind,
+    Provider,
+    ProviderKey,
+    Service,
+    SignatureScheme,
+    Tenant,
+    WebhookDelivery,
+)
+from elicitation.policy.evidence import EvidenceOutcome
+from elicitation.policy.provider_events import Kind
+from elicitation.providers import Problem
 from elicitation.services import actors, parties
 from elicitation.services.parties import MAX_STATUS_URL, STRIPE_SEARCH, NotChanged
 from elicitation.templatetags.desk import foreign, utc
@@ -58,6 +70,38 @@ class ServiceAdmin(_ListOnly):
     nothing_yet = "There is no service yet."
 
 
+#: Why a look-up brought no answer.
+UNANSWERED: Final[dict[str, str]] = {
+    Problem.NO_KEY: "its key cannot be sent",
+    Problem.NOT_HTTPS: "the address is not a plain https:// address",
+    Problem.CONNECT: "its host cannot be reached, or broke the connection off",
+    Problem.TLS: "its certificate is not trusted",
+    Problem.TIMEOUT: "it took too long",
+    Problem.REDIRECT: "it sent the desk elsewhere, and the key goes to the given address alone",
+    Problem.STATUS_4XX: "it refused the request: the key or the address is wrong",
+    Problem.STATUS_5XX: "it reported a fault of its own",
+    Problem.ENCODED: "its reply was compressed, although it was asked for plain",
+    Problem.TOO_LARGE: "its reply was too large",
+    Problem.NOT_JSON: "its reply was not JSON",
+    Problem.MALFORMED: "its reply was not what the README describes",
+}
+
+
+#: Deliveries that are looked through, the newest: so many take a few milliseconds.
+_DELIVERIES_READ: Final = 1_000
+
+
+def _unnamed(provider: Provider) -> str:
+    """How many of the events that ``provider`` sent lately named no entry of the desk, in words; empty for none."""
+    newest = WebhookDelivery.objects.filter(provider=provider).order_by("-pk")
+    read = list(newest.values_list("outcome", "received_at")[:_DELIVERIES_READ])
+    times = [at for outcome, at in read if outcome in (EvidenceOutcome.UNKNOWN_IGNORED, Kind.NOT_OURS)]
+    if not times:
+        return ""
+    among = f" of the last {len(read)}" if len(read) == _DELIVERIES_READ else ""
+    return f"{len(times)}{among}, last at {times[0]:%Y-%m-%d %H:%M:%S} UTC"
+
+
 class SetUpForm(forms.Form):
     """How a provider signs and is asked. What else it must be is the service's to say."""
 
@@ -65,7 +109,7 @@ class SetUpForm(forms.Form):
     scheme = forms.ChoiceField(label="Signs and words its events as", choices=SignatureScheme.choices)
     lookup = forms.ChoiceField(label="Is asked for a status", choices=LookupKind.choices, required=False)
     status_url = forms.CharField(
-        label="At",
+        label="Address",
         required=False,
         max_length=MAX_STATUS_URL,
         help_text=f"An https:// address without a query. Left empty, Stripe is asked at {STRIPE_SEARCH}.",
@@ -106,7 +150,9 @@ class ProviderAdmin(_Party):
             "opts": self.opts,
             "title": provider.slug,
             "provider": provider,
+            "unanswered": UNANSWERED.get(provider.lookup_problem),
             "keys": ProviderKey.objects.filter(provider=provider).order_by("-pk")[:_KEYS_SHOWN],
+            "unnamed": _unnamed(provider),
             "form": form if may else None,
         }
         return TemplateResponse(request, "admin/desk/provider.html", context)

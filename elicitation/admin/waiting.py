@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,22 +12,30 @@ from uuid import UUID
 from django.contrib import admin
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 
-from audit.models import Signal
-from elicitation.admin.entry import SECOND
+from audit.models import Outgoing, Signal
+from elicitation.admin.entry import MISSED_AFTER, MISSED_STEP, SECOND
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, HonourProposal, LookupKind, Tenant
 from elicitation.policy.lifecycle import EXPLANATIONS, LIVE, State
 from elicitation.services import clock
-from elicitation.services.explaining import LATE_STEP, UNRESOLVED_STEP
+from elicitation.services.explaining import (
+    CONFLICT_STEP,
+    LATE_STEP,
+    UNBOUND_STEP,
+    UNRESOLVED_STEP,
+    WITHDRAWN_STEP,
+    early_step,
+)
 from elicitation.services.move import state_at
 from elicitation.services.timeline import PROVIDER_SAID
 from elicitation.templatetags.desk import span
 
 SHOWN: Final = 20
-#: The sweep runs every few seconds; an entry that is overdue for longer was missed.
-MISSED_AFTER: Final = timedelta(minutes=1)
 #: Of what people make by hand (proposals, open signals), so many are looked at.
 _BY_HAND: Final = 1_000
+#: Signals and messages are counted so far.
+_COUNTED: Final = 100
 
 
 class Queue(StrEnum):
@@ -115,6 +123,36 @@ def board(asked: str = "") -> Board:
     return Board(rows, len(picked) > SHOWN, tabs, chosen)
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something beside the entries that waits for an operator; ``size`` says how many, as far as that was counted."""
+
+    name: str
+    size: str
+    address: str
+    waits: bool
+
+
+def notices(may: Callable[[str], bool]) -> list[Notice]:
+    """Signals and messages that wait; ``may`` says whether the person has a permission."""
+    found = []
+    if may("audit.view_signal"):
+        left, link = Signal.objects.exclude(status=Signal.Status.RESOLVED), reverse("admin:audit_signal_changelist")
+        acknowledged = _notice("Acknowledged signals", left, link, Signal.Status.ACKNOWLEDGED)
+        found.append(_notice("Open signals", left, link, Signal.Status.OPEN))
+        found += [acknowledged] if acknowledged.waits else []
+    if may("audit.view_outgoing"):
+        link = reverse("admin:audit_outgoing_changelist")
+        found.append(_notice("Messages not delivered", Outgoing.objects.all(), link, Outgoing.Status.DEAD))
+    return found
+
+
+def _notice(name: str, rows: QuerySet[Any], link: str, status: str) -> Notice:
+    """Counted up to ``_COUNTED`` rows and no further."""
+    count = len(rows.filter(status=status).values_list("pk", flat=True)[:_COUNTED])
+    return Notice(name, f"{count} or more" if count == _COUNTED else str(count), f"{link}?status={status}", count > 0)
+
+
 def in_queue(queue: Queue, entries: QuerySet[Elicitation], now: datetime) -> QuerySet[Elicitation]:
     """Those of ``entries`` that wait in ``queue``, by an index that holds little else."""
     match queue:
@@ -145,8 +183,11 @@ def in_queue(queue: Queue, entries: QuerySet[Elicitation], now: datetime) -> Que
 
 
 def _held(entries: QuerySet[Elicitation], status: EvidenceStatus) -> QuerySet[Elicitation]:
-    rows = Evidence.objects.filter(elicitation=OuterRef("pk"), status=status)
-    return entries.filter(Exists(rows), held_evidence=True)
+    """Where one piece only waits for the person to agree, the others do not count: it is used when they do."""
+    rows = Evidence.objects.filter(elicitation=OuterRef("pk"))
+    held, early = Exists(rows.filter(status=status)), Exists(rows.filter(status=EvidenceStatus.HELD))
+    mine = entries.filter(held, held_evidence=True)
+    return mine if status is EvidenceStatus.HELD else mine.exclude(early)
 
 
 def _oldest(queue: Queue, now: datetime) -> list[Elicitation]:
@@ -198,32 +239,29 @@ def _words(
             why = "A confirmation is kept that the entry could not use: money may have moved."
             return why, "an operator", LATE_STEP
         case Queue.MISSED:
-            step = "Look whether the schedule runs: /readyz says so."
-            return "Its time is up, and the sweep has not ended it.", "the schedule", step
+            return "Its time is up, and the sweep has not ended it.", "the schedule", MISSED_STEP
         case Queue.WITHDRAWN:
-            step = "Put the destination back, or have two operators honour it. Do not have the work done again."
-            return "A confirmation is held: the policy has withdrawn its destination.", "the policy's editors", step
+            why = "A confirmation is held: the policy has withdrawn its destination."
+            return why, "the policy's editors", WITHDRAWN_STEP
         case Queue.UNBOUND:
-            step = "Have the provider send it again with the person. Do not have the work done again."
-            return "A confirmation is held: nobody says whose it is.", provider, step
+            return "A confirmation is held: nobody says whose it is.", provider, UNBOUND_STEP
         case Queue.EARLY:
             why = "A confirmation is held that came before the person had agreed."
-            return why, "the person", retry if state is State.RETRY_REQUIRED else "Wait for the person's answer."
+            return why, "the person", early_step(state)
         case Queue.LOST:
             return _lost(entry, now), provider, retry
         case Queue.UNRESOLVED:
             why = "Its confirmation was lost, and was not found in time: money may have moved."
             return why, "an operator", UNRESOLVED_STEP
         case Queue.CONFLICT:
-            step = "Compare with the provider's own record: the work may have been done twice. Then resolve the signal."
-            return "A confirmation contradicts the recorded result.", "an operator", step
+            return "A confirmation contradicts the recorded result.", "an operator", CONFLICT_STEP
 
 
 def _lost(entry: Elicitation, now: datetime) -> str:
     """Since when, and what the provider said last."""
     said = ["Its confirmation is missing."]
     if entry.lost_at is not None:
-        said = [f"Its confirmation was reported as lost {span(now - entry.lost_at)} ago."]
+        said = [f"Its confirmation has counted as lost for {span(now - entry.lost_at)}."]
     if entry.looked_up_at is not None and entry.lookup_outcome:
         asked = span(now - entry.looked_up_at)
         said.append(f"The provider was asked {asked} ago: {PROVIDER_SAID[entry.lookup_outcome]}.")

@@ -82,6 +82,19 @@ def main() -> None:
     accept(unresolved)
     act(unresolved, "lost")
     builders.age(unresolved, 100_000)  # the running desk's sweep ends it
+    stranger = ask("stranger")
+    accept(stranger)
+    for _ in range(3):
+        desk.event(stranger, "pi_stranger", subject=BOB)
+    builders.age(stranger, 100_000)  # ended by the sweep, too
+    taken_back = ask("taken_back")
+    accept(taken_back)
+    desk.event(taken_back, "pi_taken_back")
+    desk.event(taken_back, "pi_taken_back")
+    act(taken_back, "consume", operation=builders.operation(target="taken_back"))
+    taken = {"type": "elicitation.reversed", "data": {"elicitation_id": taken_back, "result_ref": "pi_taken_back"}}
+    desk.deliver(json.dumps(taken).encode())
+    desk.event("elc_" + "a" * 26)
     User.objects.create_superuser("second", password=SECOND)
     form = ask("form", form=True)
     act(form, "answer", action="accept", content="present", latency_ms=4200)
@@ -89,7 +102,7 @@ def main() -> None:
     desk.admit(request={"mode": "url", "message": "Pay", "url": "https://evil.example.net/start?flow=pay&password=x"})
     ids |= {"paid": [paid], "late": [late], "held": [held], "form": [form], "named": [named]}
     ids |= {"pending": [pending], "unbound": [unbound], "lates": lates, "pendings": pendings}
-    ids |= {"kept": kept, "unresolved": [unresolved]}
+    ids |= {"kept": kept, "unresolved": [unresolved], "stranger": [stranger], "taken_back": [taken_back]}
     print(json.dumps(ids))  # noqa: T201 - the parent process reads it
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.browser.conftest import Visitor
@@ -66,6 +68,8 @@ def test_every_page_fits_its_window_and_breaks_no_rule(visitor: Visitor) -> None
         "stuck-retry": f"{entries}{ids['stuck'][3]}/retry/",
         "stuck": f"{entries}{ids['stuck'][3]}/change/",
         "form": f"{entries}{ids['form'][0]}/change/",
+        "stranger": f"{entries}{ids['stranger'][0]}/change/",
+        "taken-back": f"{entries}{ids['taken_back'][0]}/change/",
         "named": f"{entries}{ids['named'][0]}/change/",
         "ledger": "/admin/audit/ledgerentry/",
         "decisions": "/admin/elicitation/decision/",
@@ -73,6 +77,7 @@ def test_every_page_fits_its_window_and_breaks_no_rule(visitor: Visitor) -> None
         "tenants": "/admin/elicitation/tenant/",
         "services": "/admin/elicitation/service/",
         "providers": "/admin/elicitation/provider/",
+        "provider": "/admin/elicitation/provider/1/change/",
         "clients": "/admin/elicitation/client/",
         "users": "/admin/auth/user/",
         "part": "/admin/elicitation/",
@@ -96,6 +101,37 @@ def test_every_page_fits_its_window_and_breaks_no_rule(visitor: Visitor) -> None
         visitor.picture(f"{name}-one")
         wide[f"{name}-one"] = visitor.too_wide()
     assert {name: width for name, width in wide.items() if width > 0} == {}
+    assert visitor.wrong == []
+
+
+def test_a_page_that_is_not_there_or_not_for_everybody_fits_its_window(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.sign_in()
+    visitor.go("/admin/elicitation/provider/999999/change/")
+    assert page.get_by_role("heading", level=1).inner_text() == "Not Found"
+    visitor.picture("not-there")
+    wide = visitor.too_wide()
+    visitor.go("/admin/")
+    page.context.clear_cookies(name=re.compile("csrf"))
+    page.get_by_role("button", name="Log out").click()
+    visitor.reads("Forbidden")
+    visitor.picture("not-allowed")
+    assert max(wide, visitor.too_wide()) <= 0
+    assert page.locator("#content").evaluate("each => parseFloat(getComputedStyle(each).paddingLeft)") > 0
+
+
+def test_the_keys_of_a_provider_stack_on_a_phone_and_no_id_breaks(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.sign_in()
+    visitor.go("/admin/elicitation/provider/1/change/")
+    keys = page.get_by_role("region", name="Keys")
+    lines = "each => each.getClientRects().length"
+    assert [each.evaluate(lines) for each in keys.locator("tbody code").all()] == [1]
+    phone = page.viewport_size is not None and page.viewport_size["width"] < 768
+    first, second = (keys.locator("tbody td").nth(number).bounding_box() for number in range(2))
+    assert first
+    assert second
+    assert (second["y"] > first["y"]) is phone
     assert visitor.wrong == []
 
 

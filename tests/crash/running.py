@@ -41,7 +41,7 @@ from tests.crash.servers import (
 from tests.providers.server import ProviderServer
 
 #: Threads that play flows.
-CLIENTS: Final = 12
+CLIENTS: Final = 24
 #: How often the schedule looks for what is overdue, in seconds.
 SWEEP_SECONDS: Final = 5.0
 #: How many sweeps must have run after everything is up again, and how long each may be away, in seconds.

@@ -133,7 +133,8 @@ def test_the_page_of_an_entry_answers_who_when_and_what_now(desk: Desk, operator
     page = look(operator, page_of(public_id))
     for words in (
         "The question was allowed; no answer has been reported yet.",
-        "Wait for the answer.",
+        "A confirmation is held until the person&#x27;s answer is reported. Report the answer; do not cancel.",
+        '<td data-name="For whom">the person who was asked</td>',
         "by policy revision 2",
         "Timeline, oldest first",
         "The client showed the question.",
@@ -249,7 +250,7 @@ def test_a_person_without_rights_sees_nothing(desk: Desk) -> None:
 
 
 def test_the_first_page_says_what_waits_oldest_first_with_its_next_step(desk: Desk, operator: Client) -> None:
-    assert "Nothing waits for an operator" in look(operator, "/admin/")
+    assert "No entry waits for an operator" in look(operator, "/admin/")
     lost, fine, late, missed = (ask(desk, number) for number in range(4))
     lose(desk, lost)
     act(desk, late, "cancel")

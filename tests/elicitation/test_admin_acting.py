@@ -94,7 +94,7 @@ def test_a_retry_without_a_confirmation_says_so(desk: Desk, operator: Client) ->
     act(desk, public_id, "lost")
     assert do(operator, public_id, "retry", "RETRY_REQUIRED").status_code == 302
     page = look(operator, page_of(public_id))
-    assert "Still not confirmed: no confirmation is held, and the provider cannot be asked." in page
+    assert "Still not confirmed: no confirmation is held, and nobody may be asked (the provider has no" in page
     assert '<li class="warning">' in page
     assert builders.entry_of(public_id).state == "RETRY_REQUIRED"
 
@@ -129,7 +129,7 @@ def test_late_evidence_is_closed_with_a_reason_and_leaves_the_list(desk: Desk, o
     assert "An operator closed the late evidence: the work was taken back, such as money refunded." in page
     assert "Note: Ticket 7" in page
     assert "Ticket" not in str([vars(each) for each in builders.ledger()])
-    assert "Nothing waits for an operator" in look(operator, "/admin/")
+    assert "No entry waits for an operator" in look(operator, "/admin/")
 
 
 @pytest.mark.parametrize(

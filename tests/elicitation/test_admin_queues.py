@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from audit.models import Signal
+from audit.models import Outgoing, Signal
 from elicitation.admin import waiting
 from elicitation.admin.waiting import NAMES, Queue
 from elicitation.models import Elicitation, Evidence, HonourProposal
@@ -18,7 +19,7 @@ from elicitation.services import clock, honouring
 from elicitation.services.sweeps import expiring
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.admin_pages import LIST, act, ask, listed, look, lose, signed_in
+from tests.elicitation.admin_pages import LIST, act, ask, listed, look, lose, page_of, signed_in
 from tests.elicitation.test_admin_acting import consented
 
 pytestmark = pytest.mark.django_db
@@ -97,8 +98,11 @@ def test_each_queue_lists_what_waits_in_it_and_nothing_else(desk: Desk, operator
         (Queue.MISSED, ("the sweep has not ended it", "the schedule", "/readyz")),
         (Queue.WITHDRAWN, ("the policy has withdrawn its destination", "the policy&#x27;s editors", "honour it")),
         (Queue.UNBOUND, ("nobody says whose it is", "provider example-pay", "send it again with the person")),
-        (Queue.EARLY, ("before the person had agreed", "the person", "Wait for the person&#x27;s answer.")),
-        (Queue.LOST, ("reported as lost", "provider example-pay", "The provider cannot be asked.", "Retry, or have")),
+        (Queue.EARLY, ("before the person had agreed", "the person", "Report the answer; do not cancel.")),
+        (
+            Queue.LOST,
+            ("has counted as lost for", "provider example-pay", "The provider cannot be asked.", "Retry, or have"),
+        ),
         (Queue.UNRESOLVED, ("was not found in time", "an operator", "settle it, and close it")),
         (Queue.CONFLICT, ("contradicts the recorded result", "an operator", "resolve the signal")),
     ],
@@ -123,7 +127,7 @@ def test_a_lost_confirmation_says_what_the_provider_said_last(desk: Desk, operat
     )
     page = look(operator, "/admin/?queue=lost")
     for said in (
-        "reported as lost 3 h 2 min ago.",
+        "has counted as lost for 3 h 2 min.",
         "The provider was asked 5 min ago: the provider says that the work is still pending.",
         "It is asked next in 9 min.",
     ):
@@ -149,8 +153,74 @@ def test_everything_that_needs_somebody_is_shown_once_oldest_first(desk: Desk, o
 
 def test_a_queue_that_is_empty_says_so(desk: Desk, operator: Client) -> None:
     assert "Nothing is in this queue." in look(operator, "/admin/?queue=late")
-    assert "Nothing waits for an operator" in look(operator, "/admin/?queue=nonsense")
+    assert "No entry waits for an operator" in look(operator, "/admin/?queue=nonsense")
     assert "Nothing matches these filters" in look(operator, f"{LIST}?queue=late")
+
+
+@pytest.mark.parametrize("queue", list(Queue))
+def test_the_page_of_an_entry_says_the_same_next_step_as_its_queue(desk: Desk, operator: Client, queue: Queue) -> None:
+    public_id = one_in(desk, queue, 1)
+    row = re.search(r'data-name="Next step">([^<]+)<', look(operator, f"/admin/?queue={queue}"))
+    lead = re.search(r"<strong>Next step</strong>([^<]+)<", look(operator, page_of(public_id)))
+    assert row
+    assert lead
+    assert row[1] in lead[1]
+
+
+def test_signals_and_messages_that_wait_are_counted_and_linked(desk: Desk, operator: Client) -> None:
+    Signal.objects.all().delete()
+    page = look(operator, "/admin/")
+    for said in ("Nothing waits for an operator", "Open signals: 0", "Messages not delivered: 0"):
+        assert said in page
+    assert "Acknowledged signals" not in page
+    now = clock.now()
+    signals = [
+        Signal.objects.create(tenant="acme", rule="late_sweep", about=name, status=status, first_at=now, last_at=now)
+        for name, status in (("a", "open"), ("b", "open"), ("c", "acknowledged"), ("d", "resolved"))
+    ]
+    for status in ("dead", "waiting", "sent"):
+        Outgoing.objects.create(signal=signals[0], channel="email", status=status, made_at=now, due_at=now)
+    page = look(operator, "/admin/")
+    assert "Nothing waits for an operator" not in page
+    assert "No entry waits for an operator" in page
+    for link, said in (
+        ("/admin/audit/signal/?status=open", "Open signals: 2"),
+        ("/admin/audit/signal/?status=acknowledged", "Acknowledged signals: 1"),
+        ("/admin/audit/outgoing/?status=dead", "Messages not delivered: 1"),
+    ):
+        assert f'<a href="{link}">{said}</a>' in page
+        look(operator, link)
+
+
+@pytest.mark.parametrize("kind", ["open", "acknowledged", "dead"])
+def test_each_of_them_alone_keeps_the_page_from_saying_that_nothing_waits(
+    desk: Desk, operator: Client, kind: str
+) -> None:
+    Signal.objects.all().delete()
+    now, status = clock.now(), "resolved" if kind == "dead" else kind
+    signal = Signal.objects.create(
+        tenant="acme", rule="late_sweep", about="a", status=status, first_at=now, last_at=now
+    )
+    if kind == "dead":
+        Outgoing.objects.create(signal=signal, channel="email", status=kind, made_at=now, due_at=now)
+    assert "Nothing waits for an operator" not in look(operator, "/admin/")
+
+
+def test_signals_are_counted_up_to_a_hundred(desk: Desk, operator: Client) -> None:
+    now = clock.now()
+    Signal.objects.all().delete()
+    Signal.objects.bulk_create(
+        Signal(tenant="acme", rule="late_sweep", about=str(number), first_at=now, last_at=now) for number in range(101)
+    )
+    assert "Open signals: 100 or more" in look(operator, "/admin/")
+
+
+def test_who_may_not_see_signals_is_told_of_none(desk: Desk) -> None:
+    user = User.objects.create_user("sam", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="view_elicitation"))
+    page = look(signed_in(user), "/admin/")
+    assert "No entry waits" not in page
+    assert "Open signals" not in page
 
 
 def test_what_is_settled_leaves_its_queue(desk: Desk, operator: Client) -> None:

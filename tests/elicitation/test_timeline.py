@@ -6,12 +6,18 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from audit import vocabulary
+from audit.ledger import append
 from audit.models import LedgerEntry
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import Event
+from elicitation.services import actors, reviewing
 from elicitation.services import timeline as lines
+from elicitation.services.move import about
 from elicitation.services.operators import CancelReason, CloseReason
 from elicitation.services.proposals import Obstacle
 from elicitation.services.status import LookupOutcome
@@ -31,7 +37,7 @@ def texts(public_id: str) -> list[str]:
 
 
 def test_every_event_of_the_table_and_every_kind_of_refusal_has_a_sentence_and_nothing_else_has() -> None:
-    around = {"lookup", "honour_proposed", "honour_withdrawn"}
+    around = {"lookup", "honour_proposed", "honour_withdrawn", "signal_acknowledged", "signal_resolved"}
     assert set(lines.SENTENCES) == set(Event) | around | {"refused", "refused_again"}
 
 
@@ -87,6 +93,13 @@ def test_every_reason_of_a_closing_has_words_on_the_timeline() -> None:
         assert sentence("close", reason_code=reason) == f"An operator closed the late evidence: {words}."
 
 
+def test_every_reason_of_a_resolved_signal_has_words_on_the_timeline() -> None:
+    assert set(reviewing.RESOLVE_REASONS) == set(reviewing.ResolveReason)
+    for reason, words in reviewing.RESOLVE_REASONS.items():
+        said = sentence("signal_resolved", rule="signal.conflicting_result", reason_code=reason)
+        assert said == f'An operator resolved the signal "Two results for one elicitation": {words}.'
+
+
 def test_a_refusal_says_that_something_is_kept_only_where_it_was() -> None:
     bare = sentence("refused", outcome="not_pending_denied", state_to="CANCELLED")
     kept = sentence("refused", outcome="not_pending_denied", state_to="CANCELLED", related_id=uuid4())
@@ -123,6 +136,41 @@ def test_a_reversal_says_whether_the_result_had_been_used() -> None:
 def test_an_answer_says_how_long_it_took_and_what_that_means(latency: int | None, decided_by: str, said: str) -> None:
     columns = {"mode": "url", "state_from": "ADMITTED", "latency_ms": latency, "decided_by": decided_by}
     assert sentence("answer_accept", **columns) == said
+
+
+def test_a_loss_says_whether_somebody_reported_it_or_the_schedule_suspects_it() -> None:
+    assert "was reported as lost" in sentence("lost")
+    suspected = lines.SENTENCES["lost"](LedgerEntry(event="lost", actor_kind="scheduler"))
+    assert suspected.startswith("Suspected lost: nothing usable came in the usual time.")
+    assert "reported" not in suspected
+
+
+def test_the_same_word_again_is_not_told_as_a_refusal() -> None:
+    assert sentence("refused", outcome="duplicate_ignored") == (
+        "The provider said the same again, and it changed nothing."
+    )
+    again = sentence("refused_again", outcome="duplicate_ignored", repeat_count=3)
+    assert again == "3 more times within the hour: the provider said the same again, and it changed nothing."
+    assert sentence("refused_again", outcome="duplicate_ignored", repeat_count=1).startswith("Once more within")
+    assert sentence("refused", outcome="conflict_denied").startswith("Refused: ")
+
+
+@pytest.mark.django_db
+def test_operators_are_named_in_one_query_and_by_number_once_they_are_erased(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    entry = builders.entry_of(public_id)
+    olga, oscar = (User.objects.create_user(name) for name in ("olga", "oscar"))
+    for event, actor in (("signal_acknowledged", olga), ("signal_resolved", oscar)):
+        columns = {"rule": "signal.conflicting_result", "reason_code": "handled" if actor is oscar else ""}
+        append(AT, about(entry, actors.operator(actor.pk), event, **columns))
+    append(AT, about(entry, actors.shell(), "honour_withdrawn"))
+    with CaptureQueriesContext(connection) as queries:
+        by = [line.by for line in lines.timeline(entry)]
+    assert by[1:] == ["operator olga", "operator oscar", "the machine's shell"]
+    assert len(queries) == 2
+    number = olga.pk
+    olga.delete()
+    assert [line.by for line in lines.timeline(entry)][1:3] == [f"operator {number}", "operator oscar"]
 
 
 def test_an_operators_reason_is_told_in_words() -> None:
