@@ -8,7 +8,7 @@ import signal
 import sys
 
 from tests.crash.report import complaints, table
-from tests.crash.running import Plan, folder_of_a_run, run
+from tests.crash.running import CLIENTS, Plan, folder_of_a_run, run
 from tests.crash.servers import BROKERS, CannotRun
 
 
@@ -23,12 +23,13 @@ def main() -> None:
     parser.add_argument("--broker", choices=sorted(BROKERS), default="redis")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3600, help="no flow is begun later (default: 3600)")
+    parser.add_argument("--clients", type=int, default=CLIENTS, help=f"threads that play flows (default: {CLIENTS})")
     parser.add_argument("--errors", action="store_true", help="also show what the desk logged as errors")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # so that every server is ended on the way out
     with folder_of_a_run() as folder:
         try:
-            outcome = run(Plan(given.broker, given.flows, given.seconds, given.seed), folder, say)
+            outcome = run(Plan(given.broker, given.flows, given.seconds, given.seed, given.clients), folder, say)
         except CannotRun as problem:
             say(f"{problem}\nThe logs are in {folder}.")
             sys.exit(2)
