@@ -9,7 +9,7 @@ from django.apps import AppConfig
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
 
-from audit import triggers
+from audit import triggers, wording
 
 
 @register(Tags.database)
@@ -23,10 +23,10 @@ def ledger_is_append_only(
             continue  # before the first migration there is no ledger to guard
         messages += [
             Error(
-                f"The ledger's trigger {name} is missing or not always on.",
-                hint="Restore it from the migration audit.0001 before the desk is used again.",
+                f"The ledger's guard {name} is missing or not always on.",
+                hint="Restore it as the migrations of audit make it before the desk is used again.",
                 id="audit.E001",
             )
-            for name in triggers.missing(connection)
+            for name in (*triggers.missing(connection), *wording.missing(connection))
         ]
     return messages

@@ -54,6 +54,13 @@ EVENTS: Final = frozenset(
         "signal_resent",
         "key_created",
         "key_revoked",
+        # the ledger itself
+        "exported",
+        "evidence_packed",
+        "value_asked",
+        "hold_placed",
+        "hold_lifted",
+        "pruned",
     }
 )
 
@@ -155,6 +162,8 @@ REASON_CODES: Final = frozenset(
         "not_ours",
         "handled",
         "false_alarm",
+        "retention",
+        "legal",
     }
 )
 ACTOR_KINDS: Final = frozenset({"client", "user", "service", "provider", "operator", "policy", "scheduler", "unknown"})
@@ -177,6 +186,7 @@ SIGNALS: Final = frozenset(
         "bad_signatures",
         "auto_answers",
         "late_sweep",
+        "ledger_broken",
     }
 )
 DECIDED_BY: Final = frozenset({"person", "client_asserted", "probably_not_shown", "unknown"})

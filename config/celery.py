@@ -14,7 +14,16 @@ from config.processes import die_with
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 #: Every sweep of ``elicitation.services.sweeps.registry``, in seconds.
-SCHEDULE: Final = {"expire": 5.0, "reconcile": 5.0, "deliver": 5.0, "signals": 15.0}
+SCHEDULE: Final = {
+    "expire": 5.0,
+    "reconcile": 5.0,
+    "deliver": 5.0,
+    "signals": 15.0,
+    "seal": 3.0,
+    "witness": 10.0,
+    "verify": 15.0,
+    "export": 2.0,
+}
 
 app = Celery("desk")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -62,7 +62,7 @@ def read_webhook() -> tuple[str, bytes]:
     _all_or_none({"DESK_SIGNAL_WEBHOOK_URL": url, "DESK_SIGNAL_WEBHOOK_SECRET": secret or None}, "The signals' webhook")
     if url is None:
         return "", b""
-    return _webhook_url(url.strip()), _key(secret)
+    return read_address("DESK_SIGNAL_WEBHOOK_URL", url, "https://hooks.example.com/desk"), _key(secret)
 
 
 def _all_or_none(given: dict[str, str | None], what: str) -> None:
@@ -89,7 +89,9 @@ def _server(url: str) -> dict[str, Any]:
     }
 
 
-def _webhook_url(url: str) -> str:
+def read_address(name: str, text: str, example: str) -> str:
+    """The https:// address that ``name`` is set to, or http:// on this machine. Raises ``ImproperlyConfigured``."""
+    url = text.strip()
     parts = _split(url)
     if (
         parts is None
@@ -99,9 +101,9 @@ def _webhook_url(url: str) -> str:
         or not _HOST.fullmatch(parts.hostname or "")
         or not _TARGET.fullmatch(parts.path + parts.query)
     ):
-        raise ImproperlyConfigured("DESK_SIGNAL_WEBHOOK_URL is not an address such as https://hooks.example.com/desk.")
+        raise ImproperlyConfigured(f"{name} is not an address such as {example}.")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise ImproperlyConfigured("DESK_SIGNAL_WEBHOOK_URL must be https://; http:// is for this machine alone.")
+        raise ImproperlyConfigured(f"{name} must be https://; http:// is for this machine alone.")
     return url
 
 

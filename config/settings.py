@@ -10,7 +10,7 @@ from typing import Any
 import environ  # type: ignore[import-untyped]  # published without types
 from django.core.exceptions import ImproperlyConfigured
 
-from config import channels, environment
+from config import channels, environment, outsiders
 
 environment.check_names()
 
@@ -122,6 +122,9 @@ EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
 EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
 EMAIL_TIMEOUT = _email["EMAIL_TIMEOUT"]
 DESK_SIGNAL_WEBHOOK_URL, DESK_SIGNAL_WEBHOOK_SECRET = channels.read_webhook()
+
+DESK_WITNESS_URL, DESK_WITNESS_KEY, DESK_WITNESS_FILE = outsiders.read_witness()
+DESK_EXPORT_DIR = outsiders.read_export_dir()
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

@@ -5,7 +5,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 
 import pytest
@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
 from hypothesis import settings as generating
 
-from audit.triggers import LEDGER, Guard
+from audit.triggers import SEALED, Guard
 from elicitation.checks import POLICY_REVISION
 from tests import builders
 
@@ -43,7 +43,9 @@ def _flush_may_empty_the_ledger() -> Iterator[None]:
     original = type(connection.ops).execute_sql_flush
 
     def flush(self: BaseDatabaseOperations, sql_list: Iterable[str]) -> None:
-        with _lifted(LEDGER), _lifted(POLICY_REVISION):
+        with ExitStack() as lifted:
+            for guard in (*SEALED, POLICY_REVISION):
+                lifted.enter_context(_lifted(guard))
             original(self, sql_list)
         import_module("elicitation.migrations.0002_first_revision").activate(apps, None)
 

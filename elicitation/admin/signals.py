@@ -48,7 +48,7 @@ def linked(found: Subject) -> SafeString | str:
         case Kind.CLIENT:
             client = Client.objects.filter(pk=found.number or 0).first()
             return format_html("{}: {}", found.text, foreign(client)) if client else found.text
-        case Kind.PERSON | Kind.SERVICE | Kind.PROVIDER | Kind.SWEEP:
+        case Kind.PERSON | Kind.SERVICE | Kind.PROVIDER | Kind.SWEEP | Kind.LOG:
             return found.text
     text = format_html("<code>{}</code>", found.name) if found.kind is Kind.ENTRY else found.text
     return format_html('<a href="{}">{}</a>', link, text) if link else text

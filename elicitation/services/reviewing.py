@@ -87,5 +87,5 @@ def _about(signal: Signal) -> Mapping[str, Any]:
             return {"service": about} if found.number is None else {}
         case Kind.PROVIDER:
             return {"provider": about} if found.number is None else {}
-        case Kind.SWEEP:
+        case Kind.SWEEP | Kind.LOG:
             return {}

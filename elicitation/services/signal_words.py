@@ -24,6 +24,7 @@ class Kind(StrEnum):
     CLIENT = "client"
     REVISION = "revision"
     SWEEP = "sweep"
+    LOG = "log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,16 @@ WORDS: Final[dict[str, Words]] = {
         " it runs again.",
         "silences",
     ),
+    "ledger_broken": Words(
+        Kind.LOG,
+        "The ledger does not verify",
+        "A tenant's log is not what was sealed and shown to outsiders: an entry or a stored hash was changed or"
+        " removed, an entry was written past the sealing, a guard of the database is gone, or the witness saw another"
+        " log. What cannot be vouched for is not signed.",
+        "Keep the database as it is, and find out who can write to it. The log's page says what was found, and from"
+        " which leaf on; an export that an auditor kept, or a backup, shows what was there.",
+        "findings",
+    ),
 }
 
 
@@ -175,6 +186,9 @@ def subject(signal: Signal) -> Subject:
             return Subject(kind, f"{signal.tenant}/{about}")
         case Kind.PROVIDER | Kind.SWEEP:
             return Subject(kind, about)
+        case Kind.LOG:
+            leaf = f", from leaf {number} on" if number is not None and about.startswith("leaf-") else ""
+            return Subject(kind, f"{signal.tenant}{leaf}")
 
 
 def spelled(signal: Signal) -> str:

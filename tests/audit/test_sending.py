@@ -87,6 +87,8 @@ def test_a_webhook_is_signed_and_holds_codes_and_ids_alone(desk: Desk, hook: Hoo
         ("auto_answers", "client-7", "client number 7"),
         ("activation_alone", "revision-7", "revision number 7"),
         ("late_sweep", "expire", "sweep expire"),
+        ("ledger_broken", "leaf-256", "log acme, from leaf 256 on"),
+        ("ledger_broken", "log-1", "log acme"),
         ("wrong_tenant", "service-999", "service number 999"),
     ],
 )

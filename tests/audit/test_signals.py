@@ -218,6 +218,7 @@ def test_a_resolved_signal_is_not_acknowledged() -> None:
         ("desk", "wrong_tenant", "service-1", {}),
         ("desk", "wrong_tenant", "provider-1", {}),
         ("desk", "late_sweep", "expire", {}),
+        ("acme", "ledger_broken", "leaf-256", {}),
     ],
 )
 def test_the_ledger_says_what_the_signal_was_about(

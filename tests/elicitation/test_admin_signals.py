@@ -57,6 +57,7 @@ def dead() -> Outgoing:
 ABOUT = {
     "activation_alone": ("desk", "revision-2"),
     "late_sweep": ("desk", "expire"),
+    "ledger_broken": ("acme", "leaf-256"),
     "lost_rate": ("acme", "example-pay"),
     "bad_signatures": ("acme", "example-pay"),
     "credential_forms": ("acme", "booking"),

@@ -135,7 +135,7 @@ def test_callers_of_the_same_slug_in_different_tenants_are_told_apart(desk: Desk
 
     umbrella = parties.open_tenant("umbrella", "Umbrella")
     twin = parties.open_service(umbrella, "booking", "Booking")
-    key = keys.create_service_key(twin, list(keys.Scope))
+    key = keys.create_service_key(twin, keys.OF_SERVICES)
     entry = ask(desk)
     for caller in (key, desk.mallory_key, key, desk.mallory_key, key):
         desk.call(f"elicitations/{entry}/completion", {"subject": ALICE, "result_ref": "pi_1"}, key=caller)
@@ -283,6 +283,6 @@ def standing_of(public_id: str) -> list[tuple[str, str, str, int]]:
 def test_there_are_words_for_every_signal_and_for_nothing_else() -> None:
     assert set(WORDS) == vocabulary.SIGNALS
     watched = {watch.rule for watch in signalling.watches(DEFAULT)} | {"late_sweep"}
-    at_once = {"activation_alone", "reversal", "conflicting_result", "reused_result"}
+    at_once = {"activation_alone", "reversal", "conflicting_result", "reused_result", "ledger_broken"}
     assert watched | at_once == vocabulary.SIGNALS
     assert not watched & at_once
