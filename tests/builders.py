@@ -19,7 +19,6 @@ from elicitation.policy import identifiers
 from elicitation.policy.document import DEFAULT_DOCUMENT, Document, lay_over
 from elicitation.policy.webhooks import secret_bytes, sign
 from elicitation.services import drafts, keys, parties
-from elicitation.services.keys import Scope
 
 ALICE = {"iss": "https://id.example", "sub": "alice"}
 BOB = {"iss": "https://id.example", "sub": "bob"}
@@ -120,11 +119,11 @@ def open_desk() -> Desk:
         hotels=hotels,
         pay=pay,
         pay_secret=keys.create_provider_key(pay),
-        key=keys.create_service_key(booking, list(Scope)),
-        sibling_key=keys.create_service_key(hotels, list(Scope)),
+        key=keys.create_service_key(booking, keys.OF_SERVICES),
+        sibling_key=keys.create_service_key(hotels, keys.OF_SERVICES),
         globex=globex,
         mallory=mallory,
-        mallory_key=keys.create_service_key(mallory, list(Scope)),
+        mallory_key=keys.create_service_key(mallory, keys.OF_SERVICES),
         other_pay=other,
         other_secret=keys.create_provider_key(other),
     )

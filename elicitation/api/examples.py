@@ -22,6 +22,7 @@ ADMISSION: Final[dict[str, Any]] = {
 }
 ANSWER: Final[dict[str, Any]] = {"subject": _SUBJECT, "action": "accept", "content": "absent", "latency_ms": 9000}
 CONSUMPTION: Final[dict[str, Any]] = {"subject": _SUBJECT, "operation": _OPERATION}
+EXPORT: Final[dict[str, Any]] = {"format": "jsonl", "from": "2026-01-01T00:00:00Z", "to": None, "event": "consume"}
 STRIPE_EVENT: Final[dict[str, Any]] = {
     "id": "evt_1QexampleEvent",
     "object": "event",

@@ -9,7 +9,7 @@ import msgspec
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
-from elicitation.api import replies, shapes
+from elicitation.api import ledger_shapes, replies, shapes
 
 _REF: Final = "#/components/schemas/{name}"
 _BODIES: Final[tuple[type, ...]] = (
@@ -22,6 +22,7 @@ _BODIES: Final[tuple[type, ...]] = (
     shapes.StripeEvent,
     shapes.StripeData,
     shapes.ErrorCheck,
+    ledger_shapes.ExportOrder,
     shapes.EventData,
     shapes.SubjectOnly,
 )
@@ -34,6 +35,10 @@ _REPLIES: Final[tuple[type, ...]] = (
     replies.FeedReply,
     replies.ListReply,
     replies.OutcomeReply,
+    ledger_shapes.ExportReply,
+    ledger_shapes.LedgerReply,
+    ledger_shapes.CheckpointsReply,
+    ledger_shapes.ConsistencyReply,
 )
 _PROBLEM: Final[dict[str, Any]] = {
     "type": "object",
@@ -73,15 +78,18 @@ _MEANING: Final[dict[int, str]] = {
     200: "Done, or done before.",
     201: "Registered.",
     204: "Received, whatever became of it.",
+    206: "The part that was asked for.",
     400: "Malformed; `at` names the place, never the value.",
     401: "No live key, or no live signature.",
     403: "The key's scopes do not open this call.",
     404: "Unknown or foreign; never told apart.",
-    409: "`transition.refused` with the present `state`, `operation.conflict`, or `evidence_waiting`.",
+    409: "`transition.refused` with the present `state`, `operation.conflict`, or `evidence_waiting`; of the ledger, "
+    "`ledger.nothing_sealed`, `ledger.not_kept`, or `export.not_ready`.",
     413: "Too large.",
     415: "Not sent as application/json.",
+    416: "The file has no such part.",
     422: "Denied by policy: `code` is the rule.",
-    429: "Denied by a limit on asking; `Retry-After` says when to look again.",
+    429: "Denied by a limit on asking, or too many exports unfinished; `Retry-After` says when to look again.",
     503: "Nothing was done; send the same again.",
 }
 
@@ -97,6 +105,7 @@ def described(
     parameters: tuple[OpenApiParameter, ...] = (),
     example: dict[str, Any] | None = None,
     examples: Mapping[str, dict[str, Any]] | None = None,
+    tag: str = "Services",
 ) -> Callable[[Any], Any]:
     """Describes a view's method by the structs that it decodes and encodes, and the statuses of its refusals.
 
@@ -116,7 +125,7 @@ def described(
         operation_id=operation_id,
         summary=summary,
         description=summary + ".",
-        tags=["Providers" if shapes.ProviderEvent in bodies else "Services"],
+        tags=["Providers" if shapes.ProviderEvent in bodies else tag],
         request={"application/json": _any_of(bodies)} if bodies else None,
         responses=answers,
         parameters=list(parameters),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from elicitation.api import events, following, rehearsals, views, webhooks
+from elicitation.api import events, following, ledger, rehearsals, views, webhooks
 
 _ONE = "v1/elicitations/<str:public_id>"
 
@@ -24,6 +24,12 @@ urlpatterns = [
     path("v1/decisions", rehearsals.Decisions.as_view()),
     path("v1/url-required-errors", rehearsals.UrlRequiredErrors.as_view()),
     path("v1/rules", rehearsals.Rules.as_view()),
+    path("v1/ledger", ledger.Ledger.as_view()),
+    path("v1/exports", ledger.Exports.as_view()),
+    path("v1/exports/<str:export_id>", ledger.OneExport.as_view()),
+    path("v1/exports/<str:export_id>/file", ledger.ExportFile.as_view()),
+    path("v1/checkpoints", ledger.Checkpoints.as_view()),
+    path("v1/checkpoints/consistency", ledger.Consistency.as_view()),
     path("v1/providers/<str:slug>/events", webhooks.ProviderEvents.as_view()),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),

@@ -42,6 +42,11 @@ class Scope(StrEnum):
     COMPLETE = "complete"
     CONSUME = "consume"
     READ = "read"
+    EXPORT = "export"
+
+
+#: What the key of a service may hold; an auditor's key has the scope ``export`` and no other.
+OF_SERVICES: Final = tuple(scope for scope in Scope if scope is not Scope.EXPORT)
 
 
 class KeyProblem(ValueError):
@@ -56,6 +61,8 @@ def create_service_key(service: Service, scopes: Sequence[str], by: Actor | None
         raise KeyProblem(f"Scopes are among {', '.join(Scope)}.") from None
     if not granted:
         raise KeyProblem("A key without a scope opens nothing.")
+    if Scope.EXPORT in granted and len(granted) > 1:
+        raise KeyProblem("An auditor's key has the scope export and no other.")
     prefix, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     with transaction.atomic():
         at = clock.now()

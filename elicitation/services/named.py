@@ -7,7 +7,7 @@ from typing import Final
 
 from django.contrib.auth.models import User
 
-from audit.models import LedgerEntry
+from audit.models import Export, LedgerEntry
 from elicitation.services.actors import ActorKind
 
 _BY: Final[dict[ActorKind, str]] = {
@@ -22,7 +22,7 @@ _BY: Final[dict[ActorKind, str]] = {
 }
 
 
-def operator_names(rows: Iterable[LedgerEntry]) -> dict[str, str]:
+def operator_names(rows: Iterable[LedgerEntry | Export]) -> dict[str, str]:
     """Names of the operators of ``rows`` by the numbers that the ledger has, read at once. Whoever was erased has
     none."""
     numbers = {row.actor_id for row in rows if row.actor_kind == ActorKind.OPERATOR and row.actor_id.isdecimal()}
@@ -30,7 +30,7 @@ def operator_names(rows: Iterable[LedgerEntry]) -> dict[str, str]:
     return {str(person.pk): person.get_username() for person in people}
 
 
-def by_whom(row: LedgerEntry, names: Mapping[str, str]) -> str:
+def by_whom(row: LedgerEntry | Export, names: Mapping[str, str]) -> str:
     """Who did what ``row`` tells of: an operator by the name in ``names``, or else by number."""
     if row.role == "shell":
         return "the machine's shell"

@@ -1,0 +1,123 @@
+"""The logs in the admin: how each stands, its checkpoints and its key, and verifying it now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_POST
+
+from audit import nightly
+from audit.admin import ReadOnlyAdmin
+from audit.log_health import health
+from audit.models import Checkpoint, Log
+from elicitation.services import clock, exports
+
+#: Of a log's checkpoints, so many are listed, the newest first.
+SHOWN: Final = 50
+
+
+class LogField(forms.ModelChoiceField):
+    """One of the logs, by the name of its tenant."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(Log.objects.order_by("tenant"), **given)
+
+    def label_from_instance(self, obj: Any) -> str:
+        return str(obj.tenant)
+
+
+@admin.register(Log)
+class LogAdmin(ReadOnlyAdmin):
+    list_display = ("tenant", "sealed", "witnessed", "verification")
+    change_list_template = "admin/desk/logs.html"
+    nothing_yet = "Nothing is sealed yet. The first entries are, seconds after they are written."
+
+    def get_urls(self) -> list[URLPattern]:
+        def at(route: str, view: Callable[..., HttpResponse], name: str) -> URLPattern:
+            return path(route, self.admin_site.admin_view(view), name=f"audit_log_{name}")
+
+        return [
+            at("<int:number>/verify/", require_POST(self.verify_view), "verify"),
+            at("<int:number>/key/", self.key_view, "key"),
+            at("<int:number>/checkpoint/", self.checkpoint_view, "checkpoint"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        log = self._viewed(request, object_id)
+        standing = health(log)
+        rows = list(Checkpoint.objects.filter(log=log).order_by("-size")[: SHOWN + 1])
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": f"Log of {log.tenant}",
+            "log": log,
+            "health": standing,
+            "verifying": standing.verifying is not None or standing.verify_due,
+            "broken": standing.verdict not in (Log.Verdict.UNKNOWN, Log.Verdict.VERIFIED),
+            "checkpoints": rows[:SHOWN],
+            "more": len(rows) > SHOWN,
+            "keys": exports.verifier_keys(log),
+            "may_verify": request.user.has_perm("audit.verify_log"),
+            "may_export": request.user.has_perm("audit.add_export"),
+        }
+        return TemplateResponse(request, "admin/desk/log.html", context)
+
+    def verify_view(self, request: HttpRequest, number: int) -> HttpResponse:
+        log = self._viewed(request, str(number))
+        if not request.user.has_perm("audit.verify_log"):
+            raise PermissionDenied
+        nightly.request(log, clock.now())
+        self.message_user(request, "It is verified from the first leaf on.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:audit_log_change", args=[log.pk]))
+
+    def key_view(self, request: HttpRequest, number: int) -> HttpResponse:
+        """The log's verifier keys as the verifier reads them."""
+        log = self._viewed(request, str(number))
+        return _file("".join(f"{key}\n" for key in exports.verifier_keys(log)), f"{log.tenant}.vkey")
+
+    def checkpoint_view(self, request: HttpRequest, number: int) -> HttpResponse:
+        """The newest checkpoint, to be kept."""
+        log = self._viewed(request, str(number))
+        newest = Checkpoint.objects.filter(log=log).order_by("-size").first()
+        if newest is None:
+            raise Http404
+        return _file(newest.note + newest.cosignatures, f"{log.tenant}-{newest.size}.note")
+
+    def _viewed(self, request: HttpRequest, object_id: str) -> Log:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        found = self.get_object(request, object_id)
+        if not isinstance(found, Log):
+            raise Http404
+        return found
+
+    @admin.display(description="sealed up to")
+    def sealed(self, row: Log) -> str:
+        return f"{row.size:,}"
+
+    @admin.display(description="witnessed up to")
+    def witnessed(self, row: Log) -> str:
+        return f"{row.witnessed_size:,}"
+
+    @admin.display(description="last verification")
+    def verification(self, row: Log) -> str:
+        found = Log.Verdict(row.verdict).label
+        return f"{found}, up to {row.verified_size:,}" if row.verified_at else found
+
+
+def _file(text: str, name: str) -> HttpResponse:
+    return HttpResponse(
+        text,
+        content_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

@@ -1,0 +1,130 @@
+"""``manage.py export_ledger``: a tenant's ledger into a file that verifies without the desk."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from django.core.management.base import CommandError, CommandParser
+
+from audit.exporting.content import Pruned
+from audit.exporting.file import Taken, part_of
+from audit.exporting.selection import Selection
+from audit.models import Export
+from audit.tree import NotKept
+from audit.verify import Format
+from audit.vocabulary import EVENTS
+from elicitation.management.base import DeskCommand
+from elicitation.policy import identifiers
+from elicitation.services import actors, exports
+from elicitation.services.exports import NoSuchCheckpoint, NothingSealed, Wanted
+
+#: Seconds between two lines of progress.
+_SLICE: Final = 2.0
+
+
+class Command(DeskCommand):
+    help = (
+        "Write a tenant's ledger to a file: sealed first, then whole or a part of it, under a signed checkpoint. It is "
+        "FILE.part until it is whole; --resume goes on with one that was interrupted. Verify it anywhere with "
+        "`python -m audit.verify FILE --key KEYFILE`.\n\n"
+        "Example: python3 manage.py export_ledger acme --format jsonl --output acme.jsonl\n\n"
+        "Exit codes: 0 the file is whole, 1 there is nothing to export or the file stopped, 2 could not run."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("tenant")
+        parser.add_argument("--format", choices=list(Format), required=True)
+        parser.add_argument("--output", metavar="FILE", type=Path, required=True)
+        parser.add_argument("--resume", action="store_true", help="go on with FILE.part")
+        parser.add_argument("--since", metavar="TIME", type=_time, help="ISO 8601, UTC unless it says otherwise")
+        parser.add_argument("--until", metavar="TIME", type=_time, help="up to, and without, this time")
+        parser.add_argument("--from-checkpoint", metavar="N", type=_size, help="only what came after this checkpoint")
+        parser.add_argument("--to-checkpoint", metavar="N", type=_size, help="up to this checkpoint, not the newest")
+        parser.add_argument("--event", choices=sorted(EVENTS), metavar="EVENT", default="")
+        parser.add_argument("--elicitation", metavar="ID", type=_elicitation)
+        parser.add_argument("--policy-revision", metavar="N", type=int)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["output"]
+        wanted = _wanted(options)
+        if path.exists():
+            raise CommandError(f"{path} exists already; nothing is overwritten.", returncode=2)
+        if part_of(path).exists() is not options["resume"]:
+            sentence = "does not exist" if options["resume"] else "exists; go on with it by --resume, or remove it"
+            raise CommandError(f"{part_of(path)} {sentence}.", returncode=2)
+        try:
+            export = self._export(options["tenant"], wanted, resume=options["resume"])
+            self._write(export, path)
+        except NothingSealed:
+            raise CommandError("Nothing of this tenant is sealed yet: there is no checkpoint.", returncode=1) from None
+        except NoSuchCheckpoint as problem:
+            raise CommandError(
+                f"--{problem.member}-checkpoint names no checkpoint of this log.", returncode=2
+            ) from None
+        except Taken:
+            raise CommandError(f"Another process is writing {part_of(path)}.", returncode=2) from None
+        except OSError as error:
+            raise CommandError(f"{part_of(path)}: {error.strerror}. {_GO_ON}", returncode=1) from None
+        except Pruned:
+            raise CommandError(
+                "Leaves were pruned meanwhile. Remove the part and export again.", returncode=1
+            ) from None
+        except NotKept as gap:
+            raise CommandError(f"The entry of leaf {gap.leaf} is gone: verify the log.", returncode=1) from None
+
+    def _export(self, tenant: str, wanted: Wanted, *, resume: bool) -> Export:
+        if resume:
+            begun = exports.begun(exports.log_of(tenant), wanted, actors.shell())
+            if begun is None:
+                raise CommandError("No export with these options was begun from the shell.", returncode=2)
+            return begun
+        exports.seal_all()
+        return exports.ask(exports.log_of(tenant), wanted, actors.shell(), streamed=True)
+
+    def _write(self, export: Export, path: Path) -> None:
+        whole = False
+        while not whole:
+            progress = exports.write(export, path, _SLICE)
+            whole = progress.whole
+            self.note(f"leaf {progress.next_leaf:,} of {export.size:,}, {progress.count:,} entries")
+        self.note(f"{path} is whole: {export.log.origin}, checkpoint of size {export.size}.")
+
+
+_GO_ON: Final = "Once that is mended, --resume goes on with it."
+
+
+def _wanted(options: dict[str, Any]) -> Wanted:
+    selection = Selection(
+        since=options["since"],
+        until=options["until"],
+        from_size=options["from_checkpoint"],
+        event=options["event"],
+        elicitation_id=options["elicitation"],
+        policy_revision=options["policy_revision"],
+    )
+    return Wanted(Format(options["format"]), selection, options["to_checkpoint"])
+
+
+def _time(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError("not a time such as 2026-01-31T12:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise ArgumentTypeError("not the size of a checkpoint")
+    return int(text)
+
+
+def _elicitation(text: str) -> UUID:
+    raw = identifiers.parse(text)
+    if raw is None:
+        raise ArgumentTypeError("not the id of an elicitation")
+    return UUID(bytes=raw)
