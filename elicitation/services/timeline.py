@@ -17,6 +17,7 @@ from elicitation.services.actors import ActorKind
 from elicitation.services.named import by_whom, operator_names
 from elicitation.services.operators import CancelReason, CloseReason
 from elicitation.services.proposals import Obstacle
+from elicitation.services.retention import HOLD_REASONS, LIFT_REASONS, HoldReason, LiftReason
 from elicitation.services.reviewing import RESOLVE_REASONS, ResolveReason
 from elicitation.services.signal_words import WORDS
 
@@ -282,4 +283,8 @@ SENTENCES: Final[dict[str, Callable[[LedgerEntry], str]]] = {
     "signal_resolved": _signal,
     "refused": _refused,
     "refused_again": _refused_again,
+    "exported": _always("The ledger's entries about it were exported."),
+    "evidence_packed": _always("An evidence pack about it was made."),
+    "hold_placed": lambda row: f"It was put under a legal hold: {HOLD_REASONS[HoldReason(row.reason_code)]}.",
+    "hold_lifted": lambda row: f"The legal hold was lifted: {LIFT_REASONS[LiftReason(row.reason_code)]}.",
 }
