@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 
 from audit.models import LedgerEntry
 from elicitation.bench.frame import FEWEST_ROUNDS, CannotMeasure, Comparison
-from elicitation.bench.sweep_desk import LIVE, ROOT, Scratch, append_one, fill, scratch
+from elicitation.bench.on_demand import Process, must_tell_memory, process
+from elicitation.bench.scratch import Scratch, scratch
+from elicitation.bench.sweep_desk import LIVE, append_one, fill
 from elicitation.models import Elicitation
 from elicitation.services.move_many import statement
 from elicitation.services.sweeps.expiring import BATCH
@@ -53,13 +51,12 @@ def sweep(
     if share < BATCH or due > rows:
         fewest = WARM_UP + SHARES * rounds * BATCH
         raise CannotMeasure(f"`bench sweep` of {rounds} rounds needs {fewest:,} or more due, and no more than rows.")
-    if not Path("/proc/self/status").exists():
-        raise CannotMeasure("`bench sweep` reads the memory of a process from /proc, which this system lacks.")
-    with scratch() as desk, ExitStack() as ends:
+    must_tell_memory("sweep")
+    with scratch("sweep") as desk, ExitStack() as ends:
         for progress in fill(desk, rows, due):
             if note is not None:
                 note(f"sweep: {progress}")
-        first, second = (ends.enter_context(_sweeper(desk)) for _ in range(2))
+        first, second = (ends.enter_context(process(desk, "elicitation.bench.sweeper")) for _ in range(2))
         field = _Field(desk, share, ends.enter_context(desk.connect(autocommit=False)))
         field.swept(BATCH, first, second)
         field.bare(BATCH)
@@ -75,49 +72,7 @@ def sweep(
             Comparison("memory that it takes", "limit", lambda: first.peak - first.idle, LIMIT_MIB, 1.0, "MiB"),
             Comparison("process at its peak", "idle", lambda: first.peak, lambda: first.idle, 1.1, "MiB"),
         ]
-        field.must_add_up(first.moved + second.moved)
-
-
-class _Sweeper:
-    """A process that sweeps when it is asked to. ``moved`` is what it has moved in all; memory is in MiB, libraries
-    and all: ``idle`` before the first sweep, ``peak`` ever since."""
-
-    def __init__(self, desk: Scratch) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "elicitation.bench.sweeper"],
-            cwd=ROOT,
-            env=desk.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.moved, self.idle, self.peak = 0, 0.0, 0.0
-
-    def ask(self, most: int) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{most}\n")
-        self.process.stdin.flush()
-
-    def told(self) -> tuple[int, float]:
-        """How many it moved since it was asked, and in how many seconds."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise CannotMeasure("The sweeper of `bench sweep` ended; its reason is above.")
-        said = json.loads(line)
-        self.moved += said["moved"]
-        self.idle, self.peak = said["idle_mib"], said["peak_mib"]
-        return said["moved"], said["seconds"]
-
-
-@contextmanager
-def _sweeper(desk: Scratch) -> Iterator[_Sweeper]:
-    sweeper = _Sweeper(desk)
-    try:
-        yield sweeper
-    finally:
-        sweeper.process.kill()
-        sweeper.process.communicate()
+        field.must_add_up()
 
 
 class _Field:
@@ -127,7 +82,7 @@ class _Field:
         self.desk, self.share, self.peer = desk, share, peer
         self.moved = self.appended = 0
 
-    def in_turn(self, sweeper: _Sweeper, ours: Beside, peers: Beside) -> Pair:
+    def in_turn(self, sweeper: Process, ours: Beside, peers: Beside) -> Pair:
         """Ours and the peer's measurement of a share: the peer's, which comes first, makes both, piece by piece."""
         kept: list[float] = []
 
@@ -144,7 +99,7 @@ class _Field:
 
         return kept.pop, peer
 
-    def by(self, *sweepers: _Sweeper) -> Callable[[], float]:
+    def by(self, *sweepers: Process) -> Callable[[], float]:
         """Seconds until the sweepers among whom a share is divided have all ended."""
 
         def measure() -> float:
@@ -153,13 +108,15 @@ class _Field:
 
         return measure
 
-    def swept(self, most: int, *sweepers: _Sweeper) -> float:
+    def swept(self, most: int, *sweepers: Process) -> float:
         """Seconds until each of ``sweepers`` has moved ``most``."""
         for each in sweepers:
-            each.ask(most)
+            each.ask(f"{most}")
         told = [each.told() for each in sweepers]
-        self.must_be(sum(moved for moved, _ in told), most * len(sweepers))
-        return max(seconds for _, seconds in told)
+        moved = sum(each["moved"] for each in told)
+        self.must_be(moved, most * len(sweepers))
+        self.moved += moved
+        return max(float(each["seconds"]) for each in told)
 
     def bare(self, most: int) -> float:
         """The sweep's statement, its values and its batches, by psycopg alone; a transaction for each."""
@@ -215,9 +172,8 @@ class _Field:
         if moved != wanted:
             raise CannotMeasure(f"`bench sweep` wanted {wanted:,} moved, and {moved:,} were.")
 
-    def must_add_up(self, by_sweepers: int) -> None:
+    def must_add_up(self) -> None:
         """Each entry that was moved is on the ledger once, and nobody's append is missing."""
-        moved = self.moved + by_sweepers
         entries, ledger = Elicitation._meta.db_table, LedgerEntry._meta.db_table
         with self.desk.connect() as connection:
             expired = _row(connection.execute(f"SELECT count(*) FROM {entries} WHERE state = 'EXPIRED'".encode()))  # noqa: S608 - our own table
@@ -227,7 +183,7 @@ class _Field:
                     f"count(DISTINCT elicitation_id) FILTER (WHERE event = 'deadline') FROM {ledger}".encode()
                 )
             )
-        if (*expired, *told) != (moved, moved, self.appended, moved):
+        if (*expired, *told) != (self.moved, self.moved, self.appended, self.moved):
             raise CannotMeasure("`bench sweep` found an entry that was moved twice, or not told.")
 
 

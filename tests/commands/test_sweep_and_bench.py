@@ -133,7 +133,8 @@ def test_the_bench_of_the_sweep_measures_every_figure_on_a_database_that_it_drop
     with sweeping.sweep(3000, 1350) as comparisons:
         figures = {each.figure: (each.peer_value(), each.measure(), each.unit) for each in comparisons}
         with psycopg.connect(home) as connection:
-            (made,) = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE 'desk_bench_%'")
+            made = [f"desk_bench_{os.getpid()}"]
+            there = connection.execute("SELECT FROM pg_database WHERE datname = %s", made).fetchall()
     assert list(figures) == [
         "a share of the due",
         "while a transaction is open",
@@ -142,6 +143,7 @@ def test_the_bench_of_the_sweep_measures_every_figure_on_a_database_that_it_drop
         "memory that it takes",
         "process at its peak",
     ]
+    assert len(there) == 1
     assert all(peer > 0 for peer, _, _ in figures.values()), figures
     assert {unit for _, _, unit in figures.values()} == {"s", "MiB"}
     with psycopg.connect(home) as connection:
