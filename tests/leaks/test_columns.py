@@ -33,7 +33,7 @@ TEXTS: Final = {
     "audit_hourly.provider": "a word of the ledger",
     "audit_export.format": "a code",
     "audit_export.event": "a word of the ledger",
-    "audit_export.state": "a code",
+    "audit_export.status": "a code",
     "audit_export.problem": "a code",
     "audit_export.actor_kind": "a word of the ledger",
     "audit_export.actor_id": "a word of the ledger",
