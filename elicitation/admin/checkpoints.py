@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.contrib import admin, messages
@@ -19,18 +19,23 @@ from audit.log_health import health
 from audit.models import Checkpoint, Log
 from elicitation.services import clock, exports
 
+if TYPE_CHECKING:
+    _LogChoice = forms.ModelChoiceField[Log]
+else:
+    _LogChoice = forms.ModelChoiceField
+
 #: Of a log's checkpoints, so many are listed, the newest first.
 SHOWN: Final = 50
 
 
-class LogField(forms.ModelChoiceField):
+class LogField(_LogChoice):
     """One of the logs, by the name of its tenant."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(Log.objects.order_by("tenant"), **given)
 
-    def label_from_instance(self, obj: Any) -> str:
-        return str(obj.tenant)
+    def label_from_instance(self, obj: Log) -> str:
+        return obj.tenant
 
 
 @admin.register(Log)

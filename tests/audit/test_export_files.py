@@ -24,6 +24,7 @@ from audit.exporting.file import Taken, part_of
 from audit.exporting.selection import Selection
 from audit.models import Export, LedgerEntry, Log
 from audit.verify import Format, Verdict, parse_key, verify
+from elicitation.models import Heartbeat
 from elicitation.services import actors, exports
 from elicitation.services.exports import Wanted
 from elicitation.services.sweeps.exporting import export as sweep
@@ -87,6 +88,7 @@ def test_the_sweep_makes_what_was_asked_for_and_lets_go_of_it_after_a_week() -> 
     log = sealed(50)
     export = asked(log, Format.CSV)
     assert sweep() == 50
+    assert Heartbeat.objects.get(name="export").count == 50
     export.refresh_from_db()
     path = exports.path_of(export)
     assert (export.status, path.exists()) == (Export.Status.READY, True)

@@ -20,7 +20,7 @@ from audit.vocabulary import EVENTS
 from elicitation.management.base import DeskCommand
 from elicitation.policy import identifiers
 from elicitation.services import actors, exports
-from elicitation.services.exports import NoSuchCheckpoint, NothingSealed, Wanted
+from elicitation.services.exports import NoSuchCheckpoint, NothingSealed, PruneNotTold, Wanted
 
 #: Seconds between two lines of progress.
 _SLICE: Final = 2.0
@@ -65,6 +65,9 @@ class Command(DeskCommand):
             raise CommandError(
                 f"--{problem.member}-checkpoint names no checkpoint of this log.", returncode=2
             ) from None
+        except PruneNotTold:
+            sentence = "What this checkpoint covers was pruned in part, and nothing up to there tells of it."
+            raise CommandError(sentence, returncode=2) from None
         except Taken:
             raise CommandError(f"Another process is writing {part_of(path)}.", returncode=2) from None
         except OSError as error:
