@@ -961,7 +961,7 @@ def verify_export(file: BinaryIO, keys: Sequence[VerifierKey], kept: Sequence[Ch
     _hold_to_the_manifest(walk, content.hexdigest() if beside else None)
     compared = _compared(walk.kept, manifest.size, bool(kept))
     good = Verdict.SELECTION if manifest.selection else Verdict.VERIFIED
-    sentences = [*_shown(walk), *_vouched(signers), *compared, _not_shown(walk)]
+    sentences = [*_shown(walk), *_vouched(signers), *compared, _not_shown(walk, bool(kept))]
     return Report(good if signers else Verdict.UNKNOWN_SIGNER, tuple(sentences))
 
 
@@ -1186,11 +1186,15 @@ def _sealed(count: int, what: str, size: int) -> str:
     return f"{entries} of {what}, {they_are} sealed under the checkpoint of size {size}."
 
 
-def _not_shown(walk: _Walk) -> str:
-    if walk.manifest.selection:
-        left_out = f"{walk.left_out:,} leaves that are left out, and so not whether one of them belongs here"
-        return f"Not shown: {left_out}; what came after the checkpoint."
-    return "Not shown: what came after the checkpoint."
+def _not_shown(walk: _Walk, brought: bool) -> str:
+    left_out = f"{walk.left_out:,} leaves that are left out, and so not whether one of them belongs here"
+    return f"Not shown: {f'{left_out}; ' if walk.manifest.selection else ''}{_before_and_after(brought)}"
+
+
+def _before_and_after(brought: bool) -> str:
+    """A signature alone says what the log's owner says today."""
+    another = "whether the log had another history before, which only checkpoints tell that you or a witness kept"
+    return f"{'' if brought else f'{another}; '}what came after the checkpoint."
 
 
 # --- Verifying an evidence pack --------------------------------------------------------------------------------------
@@ -1249,7 +1253,7 @@ def verify_pack(data: bytes, keys: Sequence[VerifierKey], kept: Sequence[Checkpo
         _sealed(len(entries), f"{origin}, about one elicitation", size),
         *_vouched(signers),
         *_compared(mine, size, bool(kept)),
-        "Not shown: whether other leaves are about it too; what came after the checkpoint.",
+        f"Not shown: whether other leaves are about it too; {_before_and_after(bool(kept))}",
     ]
     return Report(Verdict.SELECTION if signers else Verdict.UNKNOWN_SIGNER, tuple(sentences))
 

@@ -97,6 +97,11 @@ class Exporter:
         writer = {Format.JSONL: self._jsonl, Format.CSV: self._csv, Format.OCSF: self._ocsf}[format_]
         return writer()
 
+    def manifest_of(self, format_: Format) -> dict[str, Any]:
+        """The manifest that a file in this format would have, but for its digest of the content."""
+        manifest: dict[str, Any] = self._sealed(format_)["manifest"]
+        return manifest
+
     def checkpoint(self, size: int | None = None) -> str:
         """The signed note about the first ``size`` leaves."""
         edge = self._edge(len(self.leaves) if size is None else size)
@@ -149,7 +154,7 @@ class Exporter:
         edge.extend(map(leaf_hash, self.leaves[:size]))
         return edge
 
-    def _sealed(self, format_: Format, content: bytes = b"", neutralised: int = 0) -> dict[str, object]:
+    def _sealed(self, format_: Format, content: bytes = b"", neutralised: int = 0) -> dict[str, Any]:
         there = [leaf for leaf, _ in self.walk() if leaf is not None]
         revisions = {json.loads(self.leaves[leaf]).get("policy_revision") for leaf in there} - {None}
         digest = sha256(content).hexdigest()

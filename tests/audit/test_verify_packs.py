@@ -143,3 +143,9 @@ def test_a_pack_that_is_cut_anywhere_is_truncated() -> None:
 def test_a_count_that_lies_is_found_out_though_it_is_signed() -> None:
     assert judge(LOG.pack(count=7)).verdict is Verdict.REMOVED
     assert judge(LOG.pack(count=5)).verdict is Verdict.INSERTED
+
+
+def test_a_pack_of_another_kind_is_not_judged_by_this_ones_rules() -> None:
+    report = judge(LOG.pack(evidence_pack=2))
+    assert report.verdict is Verdict.EDITED
+    assert "of another kind than 1" in report.sentences[0]

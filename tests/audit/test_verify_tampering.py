@@ -228,6 +228,24 @@ def test_it_is_named_and_placed(
     assert not judge(b"".join(lines), keys=[]).verdict.good
 
 
+def test_a_tail_that_is_not_sealed_does_not_stand_in_for_one_that_is_missing(file: File) -> None:
+    lines = list(file.lines)
+    insert(SIZE, 24, 25)(file, lines)
+    delete(21, 22)(file, lines)
+    report = judge(b"".join(lines))
+    assert (report.verdict, report.leaf, report.line) == (Verdict.REMOVED, 21, file.number(21))
+    assert report.sentences == ("Leaves 21 to 22 are missing before this line.",)
+
+
+def test_what_is_missing_is_told_from_what_comes_later(file: File) -> None:
+    lines = list(file.lines)
+    swap(10, 11)(file, lines)
+    delete(9)(file, lines)
+    report = judge(b"".join(lines))
+    assert (report.verdict, report.leaf, report.line) == (Verdict.REMOVED, 9, file.number(9))
+    assert report.sentences == ("Leaf 9 is missing before this line.",)
+
+
 def says_nothing_of_what_is_there(report: Report) -> bool:
     said = " ".join(report.sentences)
     return not any(word in said for word in ("globex", "support", "ADMITTED", "not an entry\n", "example.org"))
