@@ -14,7 +14,6 @@ import psycopg
 
 from audit.models import LedgerEntry
 from audit.verify import Edge, leaf_hash
-from config.celery import SCHEDULE
 from elicitation.bench.frame import CannotMeasure, Comparison
 from elicitation.bench.on_demand import process
 from elicitation.bench.scratch import Scratch, scratch
@@ -22,6 +21,8 @@ from elicitation.bench.sweep_desk import fill
 
 #: Processes that append, of eight connections each.
 PROCESSES: Final = 2
+#: How often it seals, as the desk's schedule has it.
+EVERY_SECONDS: Final = 3.0
 #: Elicitations, of which each connection changes its own.
 ROWS: Final = 8_000
 #: A measurement lasts for so many of the sealer's turns: each seals what was appended since the one before.
@@ -88,7 +89,7 @@ class _Field:
 
     def append(self, *, sealing: bool) -> float:
         """Seconds for an append, taken over whole turns of the sealer from the middle between two of them on."""
-        every, over = SCHEDULE["seal"], threading.Event()
+        every, over = EVERY_SECONDS, threading.Event()
         sealer = threading.Thread(target=self._seal_on_schedule, args=(every, over))
         for each in self.writers:
             each.does("start")

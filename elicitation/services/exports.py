@@ -105,7 +105,7 @@ def ask(log: Log, wanted: Wanted, by: Actor, *, streamed: bool = False) -> Expor
     start = selection.from_size
     if start is not None and (start > checkpoint.size or not checkpoints.filter(size=start).exists()):
         raise NoSuchCheckpoint("from")
-    if log.pruned and selection == ALL and not _told_of_prune(log, checkpoint.size):
+    if wanted.to_size is not None and log.pruned and selection == ALL and not _told_of_prune(log, checkpoint.size):
         raise PruneNotTold
     with transaction.atomic():
         at = clock.now()

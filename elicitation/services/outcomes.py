@@ -53,11 +53,9 @@ def reverse(provider: Provider, uid: UUID | None, claim: Claim) -> Received:
         known = proof.result_digests(entry, claim.result_ref)
         if State(entry.state) is not State.COMPLETE:
             return _unused(entry, by, claim, known, now)
-        contradicting = Evidence.objects.filter(
-            elicitation=entry, result_digest__in=known, status=EvidenceStatus.CONFLICT
-        ).first()
-        if contradicting is not None:
-            return _contradiction_gone(entry, by, contradicting, now)
+        other = Evidence.objects.filter(elicitation=entry, result_digest__in=known).exclude(status=EvidenceStatus.USED)
+        if (row := other.first()) is not None:
+            return _other_gone(entry, by, row, now)
         if entry.result_digest not in known:
             refusals.note(entry, by, EvidenceOutcome.CONFLICT_DENIED, now)
             return EvidenceOutcome.CONFLICT_DENIED
@@ -85,8 +83,11 @@ def _unused(entry: Elicitation, by: Actor, claim: Claim, known: list[str], now: 
     return ProviderOutcome.REVERSED
 
 
-def _contradiction_gone(entry: Elicitation, by: Actor, row: Evidence, now: datetime) -> ProviderOutcome:
-    """The second of two results was taken back, such as the payment made twice: the recorded one stands."""
+def _other_gone(entry: Elicitation, by: Actor, row: Evidence, now: datetime) -> EvidenceOutcome | ProviderOutcome:
+    """Another result than the recorded one was taken back, such as the payment made twice: the recorded one stands."""
+    if row.status == EvidenceStatus.REVERSED:
+        refusals.note(entry, by, EvidenceOutcome.DUPLICATE_IGNORED, now)
+        return EvidenceOutcome.DUPLICATE_IGNORED
     Evidence.objects.filter(pk=row.pk).update(status=EvidenceStatus.REVERSED)
     record = {"outcome": ProviderOutcome.REVERSED, "related_id": row.uid}
     move(entry, by, Step(event=Event.REVERSAL, record=record), at=now)

@@ -19,8 +19,8 @@ SOURCES = sorted(
 )
 #: Where a row is made with its first state, and where a state is moved: by the ORM, and for many by one statement.
 MAKES, MOVES, MOVES_MANY = (f"elicitation/services/{name}.py" for name in ("admission", "move", "move_many"))
-#: Who else speaks SQL that writes: the triggers, what seals, prunes and copies the ledger out, and the benches, each in a
-#: database of its own.
+#: Who else speaks SQL that writes: the triggers, what seals, prunes and copies the ledger out, and the benches, each in
+#: a database of its own.
 BENCHES = {f"elicitation/bench/{name}.py" for name in ("scratch", "sweep_desk", "ledger_desk", "seal_writer")}
 LEDGER = {f"audit/{name}.py" for name in ("triggers", "seal", "retention", "retention_role", "exporting/rows")}
 OTHERS = LEDGER | BENCHES

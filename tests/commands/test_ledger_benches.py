@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.celery import SCHEDULE
 from elicitation.bench import export as exporting
 from elicitation.bench import on_demand
 from elicitation.bench import seal as sealing
@@ -22,6 +23,10 @@ def test_without_postgresql_a_bench_of_the_ledger_says_so(
     monkeypatch.setenv("DATABASE_URL", "")
     with pytest.raises(CannotMeasure, match=rf"^`bench {name}` needs PostgreSQL: [^.]*\.$"), bench():
         pass
+
+
+def test_the_bench_seals_as_often_as_the_desk_does() -> None:
+    assert SCHEDULE["seal"] == sealing.EVERY_SECONDS
 
 
 @pytest.mark.parametrize(("bench", "program"), [(exporting.export, "psql"), (verifying.verify, "sha256sum")])

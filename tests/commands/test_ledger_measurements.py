@@ -8,7 +8,6 @@ import psycopg
 import pytest
 
 from audit.models import LedgerEntry
-from config.celery import SCHEDULE
 from elicitation.bench import export as exporting
 from elicitation.bench import ledger_desk, on_demand
 from elicitation.bench import seal as sealing
@@ -39,7 +38,7 @@ def test_appends_are_measured_with_sealing_and_without_and_each_is_one_leaf(
 ) -> None:
     monkeypatch.setattr(sealing, "ROWS", 400)
     monkeypatch.setattr(sealing, "LINES", 500)
-    monkeypatch.setitem(SCHEDULE, "seal", 0.4)
+    monkeypatch.setattr(sealing, "EVERY_SECONDS", 0.4)
     notes: list[str] = []
     with sealing.seal(notes.append) as comparisons:
         figures = measured(list(comparisons))
@@ -53,7 +52,7 @@ def test_appends_are_measured_with_sealing_and_without_and_each_is_one_leaf(
 
 def test_an_entry_that_was_not_sealed_spoils_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "ROWS", 400)
-    monkeypatch.setitem(SCHEDULE, "seal", 0.2)
+    monkeypatch.setattr(sealing, "EVERY_SECONDS", 0.2)
     does = Process.does
 
     def forgets(process: Process, what: str) -> dict[str, Any]:
