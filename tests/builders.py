@@ -106,8 +106,8 @@ class Desk:
         )
 
 
-def open_desk() -> Desk:
-    activate()
+def open_desk(policy: Document | None = None) -> Desk:
+    activate(policy)
     acme, globex = parties.open_tenant("acme", "Acme"), parties.open_tenant("globex", "Globex")
     booking = parties.open_service(acme, "booking", "Booking")
     hotels = parties.open_service(acme, "hotels", "Hotels")

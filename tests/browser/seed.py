@@ -22,11 +22,13 @@ def main() -> None:
     from tests import builders
     from tests.builders import ALICE, BOB
 
-    desk = builders.open_desk()
+    # Nothing falls due while the tests look at it: they share one desk for as long as they take.
+    desk = builders.open_desk(builders.document(usual_seconds=86_400))
 
     def ask(target: str, **changes: object) -> str:
         public_id: str = desk.call(
-            "elicitations", builders.admission(operation=builders.operation(target=target), **changes)
+            "elicitations",
+            builders.admission(operation=builders.operation(target=target), window_seconds=3600, **changes),
         ).json()["id"]
         return public_id
 

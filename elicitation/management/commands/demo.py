@@ -32,7 +32,7 @@ TENANT: Final = "demo"
 TENANT_NAME: Final = "Demo (made by manage.py demo)"
 SERVICE: Final = "booking"
 PROVIDER: Final = "demo-pay"
-SCOPES: Final = tuple(keys.Scope)
+SCOPES: Final = keys.OF_SERVICES
 DESTINATION: Final[Mapping[str, object]] = {
     "origin": "https://consent.example.com",
     "provider": PROVIDER,
