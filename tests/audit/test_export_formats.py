@@ -11,6 +11,8 @@ import jsonschema
 import pytest
 from ocsf_json_schema import OcsfJsonSchemaEmbedded, get_ocsf_schema
 
+from audit import line
+from audit.exporting import rows
 from audit.exporting.formats import ocsf
 from audit.models import LedgerEntry
 from audit.triggers import LEDGER
@@ -103,6 +105,17 @@ def test_texts_that_the_ledger_never_takes_stop_no_export(tmp_path: Path) -> Non
         for event in ("", "shown"):
             report = judged(whole(log, format_, event=event)[1], log, tmp_path)
             assert report.verdict not in (Verdict.NOT_AN_EXPORT, Verdict.TRUNCATED), report
+
+
+def test_a_cell_holds_what_the_column_holds() -> None:
+    texts = ['a"b', '"', "a,b", "\\", "a\\nb", "\\,", *"\b\f\n\r\t\v\x01", "\r\n", "\u00e9", " ok ", "'", "\\N", ""]
+    with anything_goes():
+        LedgerEntry.objects.bulk_create(entry(number, place=text) for number, text in enumerate(texts))
+    seal_everything()
+    log = sealed(1)
+    written = b"".join(row for batch in rows.table_rows(log, 0, log.size, wider=False) for row in batch)
+    cells = csv.reader(io.StringIO(written.decode(), newline=""))
+    assert [row[line.NAMES.index("place")] for row in cells][: len(texts)] == texts
 
 
 def test_an_entry_that_somebody_removed_is_missed(tmp_path: Path) -> None:

@@ -64,8 +64,7 @@ class Csv(Rendering):
         self.revisions.update(int(each) for each in set(cells) if each.isdigit())
 
     def _safe(self, rows: list[bytes]) -> bytes:
-        # PostgreSQL tells an empty text from no value by quotes. In the ledger they are the same.
-        content = b"".join(rows).replace(b'""', b"")
+        content = b"".join(rows)
         if b",-" in content or content.translate(None, _HARMLESS):
             return b"".join(map(self._rewritten, rows))
         behind = len(line.NAMES) - _REVISION + self.head.gaps
