@@ -79,7 +79,8 @@ _MEANING: Final[dict[int, str]] = {
     201: "Registered.",
     204: "Received, whatever became of it.",
     206: "The part that was asked for.",
-    400: "Malformed; `at` names the place, never the value.",
+    400: "Malformed, or an export to a checkpoint that is unknown (`checkpoint.unknown`) or tells of no prune "
+    "(`checkpoint.pruned`); `at` names the place, never the value.",
     401: "No live key, or no live signature.",
     403: "The key's scopes do not open this call.",
     404: "Unknown or foreign; never told apart.",
