@@ -17,7 +17,7 @@ from elicitation.services.sweeps import delivering
 from elicitation.services.sweeps.delivering import deliver
 from tests.audit.outgoing import make_due, opened, rows
 from tests.audit.receivers import Hook
-from tests.races.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = pytest.mark.django_db
 

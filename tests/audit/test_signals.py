@@ -25,7 +25,7 @@ from audit.signals import (
 )
 from elicitation.services import actors, reviewing
 from elicitation.services.reviewing import ResolveReason
-from tests.races.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from tests import builders
-from tests.builders import ALICE, Desk
+from elicitation.admin.acting_words import Verb
+from tests.builders import Desk
+from tests.steps import act, ask
 
 LIST = "/admin/elicitation/elicitation/"
 
@@ -30,19 +31,32 @@ def page_of(public_id: str) -> str:
     return f"{LIST}{public_id}/change/"
 
 
-def ask(desk: Desk, number: int, **changes: Any) -> str:
-    public_id: str = desk.admit(operation=builders.operation(target=f"tool_{number}"), **changes).json()["id"]
+def listed(page: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"elicitation/(elc_[a-z2-7]{26})/change/", page)))
+
+
+def at(public_id: str, verb: str) -> str:
+    return f"{LIST}{public_id}/{verb}/"
+
+
+def do(client: Client, public_id: str, verb: str, seen: str, **data: str) -> Any:
+    return client.post(at(public_id, verb), {"seen": seen} | data)
+
+
+def offered(page: str) -> list[str]:
+    """The verbs that the page of an entry offers; the main one has a star."""
+    found = re.findall(rf'<a class="button( default)?" href="[^"]*/({"|".join(Verb)})/"', page)
+    return [verb + ("*" if main else "") for main, verb in found]
+
+
+def consented(desk: Desk, number: int = 1) -> str:
+    public_id = ask(desk, number)
+    act(desk, public_id, "answer", action="accept", content="absent")
     return public_id
 
 
-def act(desk: Desk, public_id: str, verb: str, **body: object) -> None:
-    assert desk.call(f"elicitations/{public_id}/{verb}", {"subject": ALICE} | body).status_code == 200
-
-
-def lose(desk: Desk, public_id: str) -> None:
-    act(desk, public_id, "answer", action="accept", content="absent")
-    act(desk, public_id, "lost")
-
-
-def listed(page: str) -> list[str]:
-    return list(dict.fromkeys(re.findall(r"elicitation/(elc_[a-z2-7]{26})/change/", page)))
+def late(desk: Desk) -> str:
+    public_id = consented(desk)
+    act(desk, public_id, "cancel")
+    desk.event(public_id, "pi_late")
+    return public_id

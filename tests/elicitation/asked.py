@@ -1,4 +1,4 @@
-"""A provider that can be asked: a real server on loopback that speaks TLS, and steps up to a lost confirmation."""
+"""A provider that can be asked: a real server on loopback that speaks TLS."""
 
 from __future__ import annotations
 
@@ -39,22 +39,3 @@ def asked(server: ProviderServer) -> int:
 def done(result_ref: str = "pi_1", **more: Any) -> dict[str, Any]:
     """What the provider says of work that was done by Alice."""
     return {"status": "completed", "result_ref": result_ref, "subject": ALICE} | more
-
-
-def consented(desk: Desk, **changes: Any) -> str:
-    """An entry to which Alice has agreed."""
-    public_id: str = desk.admit(**changes).json()["id"]
-    reply = desk.call(f"elicitations/{public_id}/answer", {"subject": ALICE, "action": "accept", "content": "absent"})
-    assert reply.json()["state"] == "CONSENT_PENDING"
-    return public_id
-
-
-def lost(desk: Desk, **changes: Any) -> str:
-    """An entry whose confirmation Alice has reported as lost."""
-    public_id = consented(desk, **changes)
-    assert desk.call(f"elicitations/{public_id}/lost", {"subject": ALICE}).json()["state"] == "RETRY_REQUIRED"
-    return public_id
-
-
-def retry(desk: Desk, public_id: str, **more: Any) -> Any:
-    return desk.call(f"elicitations/{public_id}/retry", {"subject": ALICE}, **more)

@@ -88,3 +88,16 @@ def snapshot() -> tuple[Any, ...]:
         list(PolicyDraft.editors.through.objects.order_by("pk").values()),
         list(PolicyApproval.objects.order_by("pk").values()),
     )
+
+
+def press(client: Client, draft: PolicyDraft, verb: str, seen: str | None = None) -> Any:
+    return client.post(page_of(draft, verb), {"seen": draft.digest if seen is None else seen})
+
+
+def send(client: Client, draft: PolicyDraft, changes: dict[str, Any], button: str = "save") -> Any:
+    return client.post(page_of(draft, "edit"), typed(draft, changes) | {button: button})
+
+
+def stored(draft: PolicyDraft) -> Document:
+    draft.refresh_from_db()
+    return parse(draft.document)

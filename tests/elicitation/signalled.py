@@ -37,11 +37,6 @@ def refuse(desk: Desk, key: str | None = None, path: str = "elicitations", **cha
     assert said.status_code == (200 if path == "decisions" else 422), said.content
 
 
-def ask(desk: Desk, number: int = 0, **changes: Any) -> str:
-    public_id: str = desk.admit(operation=builders.operation(target=f"tool_{number}"), **changes).json()["id"]
-    return public_id
-
-
 def standing() -> list[tuple[str, str, str, int]]:
     """Every signal but that of the tests' own activation, which is done alone."""
     rows = Signal.objects.exclude(rule="activation_alone").order_by("rule", "tenant", "pk")

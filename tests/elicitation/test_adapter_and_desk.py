@@ -17,7 +17,7 @@ from elicitation.adapter import moves as adapter_moves
 from elicitation.adapter import relay as adapter_relay
 from tests import builders
 from tests.builders import ALICE, PAY_URL, Desk
-from tests.elicitation.test_relay import Ear, Listening, following, until
+from tests.elicitation.relay_ends import Ear, Listening, following, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,7 +19,7 @@ from elicitation.adapter import (
 )
 from elicitation.adapter import calls as adapter_calls
 from elicitation.adapter import moves as adapter_moves
-from tests.elicitation.test_adapter import ELC, FakeClient, FakeDesk, Reply, form, link
+from tests.elicitation.adapter_ends import ELC, FakeClient, FakeDesk, Reply, form, link
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from elicitation.adapter import calls as adapter_calls
 from elicitation.adapter import desk as adapter_desk
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.policy.lifecycle import State
-from tests.elicitation.test_adapter import ALICE, ELC, OPERATION, FakeClient, FakeDesk, a_desk
+from tests.elicitation.adapter_ends import ALICE, ELC, OPERATION, FakeClient, FakeDesk, a_desk
 
 TICKET = Ticket(ELC, ELC, ALICE, OPERATION, "7")
 

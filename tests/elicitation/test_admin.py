@@ -32,7 +32,8 @@ from elicitation.models import (
 )
 from tests import builders
 from tests.builders import ALICE, Desk
-from tests.elicitation.admin_pages import LIST, act, ask, listed, look, lose, page_of, signed_in
+from tests.elicitation.admin_pages import LIST, listed, look, page_of, signed_in
+from tests.steps import act, ask, lose
 
 pytestmark = pytest.mark.django_db
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
@@ -14,7 +11,8 @@ from elicitation.admin.acting_words import WORDS, Verb
 from elicitation.models import Evidence
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.admin_pages import LIST, act, ask, listed, look, page_of, signed_in
+from tests.elicitation.admin_pages import at, consented, do, late, listed, look, offered, page_of, signed_in
+from tests.steps import act, ask
 
 pytestmark = pytest.mark.django_db
 
@@ -22,33 +20,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def operator(desk: Desk) -> Client:
     return signed_in(User.objects.create_superuser("olga"))
-
-
-def at(public_id: str, verb: str) -> str:
-    return f"{LIST}{public_id}/{verb}/"
-
-
-def do(client: Client, public_id: str, verb: str, seen: str, **data: str) -> Any:
-    return client.post(at(public_id, verb), {"seen": seen} | data)
-
-
-def offered(page: str) -> list[str]:
-    """The verbs that the page of an entry offers; the main one has a star."""
-    found = re.findall(rf'<a class="button( default)?" href="[^"]*/({"|".join(Verb)})/"', page)
-    return [verb + ("*" if main else "") for main, verb in found]
-
-
-def consented(desk: Desk, number: int = 1) -> str:
-    public_id = ask(desk, number)
-    act(desk, public_id, "answer", action="accept", content="absent")
-    return public_id
-
-
-def late(desk: Desk) -> str:
-    public_id = consented(desk)
-    act(desk, public_id, "cancel")
-    desk.event(public_id, "pi_late")
-    return public_id
 
 
 def test_only_what_the_table_allows_is_offered_the_next_step_first(desk: Desk, operator: Client) -> None:

@@ -12,7 +12,8 @@ from django.test import Client
 
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.admin_pages import LIST, look, lose, page_of, signed_in
+from tests.elicitation.admin_pages import LIST, look, page_of, signed_in
+from tests.steps import lose
 
 pytestmark = pytest.mark.django_db
 

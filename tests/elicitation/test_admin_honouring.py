@@ -17,8 +17,8 @@ from elicitation.services.status import Heard
 from elicitation.services.sweeps import expiring
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.admin_pages import act, ask, listed, look, page_of, signed_in
-from tests.elicitation.test_admin_acting import at, consented, do, late, offered
+from tests.elicitation.admin_pages import at, consented, do, late, listed, look, offered, page_of, signed_in
+from tests.steps import act, ask
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,7 @@ from elicitation.admin import parties
 from elicitation.models import Provider, WebhookDelivery
 from elicitation.services import clock
 from tests.builders import Desk
-from tests.elicitation.admin_pages import look, signed_in
-from tests.elicitation.test_admin_acting import consented
+from tests.elicitation.admin_pages import consented, look, signed_in
 
 pytestmark = pytest.mark.django_db
 

@@ -14,13 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from audit.models import Outgoing, Signal
 from elicitation.admin import waiting
 from elicitation.admin.waiting import NAMES, Queue
-from elicitation.models import Elicitation, Evidence, HonourProposal
-from elicitation.services import clock, honouring
-from elicitation.services.sweeps import expiring
+from elicitation.models import Elicitation, HonourProposal
+from elicitation.services import clock
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.admin_pages import LIST, act, ask, listed, look, lose, page_of, signed_in
-from tests.elicitation.test_admin_acting import consented
+from tests.elicitation.admin_pages import LIST, listed, look, page_of, signed_in
+from tests.elicitation.queued import one_in
 
 pytestmark = pytest.mark.django_db
 
@@ -28,51 +27,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def operator(desk: Desk) -> Client:
     return signed_in(User.objects.create_superuser("olga"))
-
-
-def late(desk: Desk, number: int) -> str:
-    public_id = consented(desk, number)
-    act(desk, public_id, "cancel")
-    desk.event(public_id, f"pi_{number}")
-    return public_id
-
-
-def one_in(desk: Desk, queue: Queue, number: int) -> str:
-    """An entry that waits in ``queue``."""
-    match queue:
-        case Queue.PROPOSAL:
-            public_id = late(desk, number)
-            row = Evidence.objects.get(elicitation=builders.entry_of(public_id))
-            honouring.propose(builders.entry_of(public_id).uid, row.uid, User.objects.get().pk)
-        case Queue.LATE:
-            public_id = late(desk, number)
-        case Queue.MISSED:
-            public_id = ask(desk, number)
-            builders.age(public_id, 7200)
-        case Queue.WITHDRAWN:
-            public_id = consented(desk, number)
-            builders.withdraw_destination()
-            desk.event(public_id, f"pi_{number}")
-            builders.activate()
-        case Queue.UNBOUND:
-            public_id = consented(desk, number)
-            desk.event(public_id, f"pi_{number}", subject=None)
-        case Queue.EARLY:
-            public_id = ask(desk, number)
-            desk.event(public_id, f"pi_{number}")
-        case Queue.LOST:
-            public_id = ask(desk, number)
-            lose(desk, public_id)
-        case Queue.UNRESOLVED:
-            public_id = ask(desk, number)
-            lose(desk, public_id)
-            builders.age(public_id, 100_000)
-            expiring.expire()
-        case Queue.CONFLICT:
-            public_id = consented(desk, number)
-            desk.event(public_id, f"pi_{number}")
-            desk.event(public_id, f"pi_{number}_other")
-    return public_id
 
 
 @pytest.mark.parametrize("queue", list(Queue))

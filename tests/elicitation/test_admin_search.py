@@ -9,7 +9,8 @@ from django.test import Client
 from elicitation.admin import pasted
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.admin_pages import LIST, ask, listed, signed_in
+from tests.elicitation.admin_pages import LIST, listed, signed_in
+from tests.steps import ask
 
 pytestmark = pytest.mark.django_db
 

@@ -14,18 +14,17 @@ from django.test.utils import CaptureQueriesContext
 from audit.models import LedgerEntry, Outgoing, Signal
 from audit.outbox import Problem
 from audit.signal_admin import PROBLEMS
-from audit.signals import raise_signal
 from elicitation.models import RefusedAttempt
-from elicitation.services import clock
 from elicitation.services.signal_words import WORDS
 from tests import builders
 from tests.builders import BOB, Desk
 from tests.elicitation.admin_pages import look, signed_in
-from tests.elicitation.signalled import ask, judge, uid
+from tests.elicitation.signal_pages import ABOUT, SIGNALS, opened, page_of
+from tests.elicitation.signalled import judge, uid
+from tests.steps import ask
 
 pytestmark = pytest.mark.django_db
 
-SIGNALS = "/admin/audit/signal/"
 MESSAGES = "/admin/audit/outgoing/"
 
 
@@ -39,32 +38,9 @@ def configured(settings: Any) -> None:
     settings.DESK_SIGNAL_EMAILS = ["ops@example.com"]
 
 
-def opened(rule: str = "late_sweep", about: str = "expire", tenant: str = "desk") -> Signal:
-    raise_signal(rule, tenant, about, clock.now())
-    return Signal.objects.latest("pk")
-
-
-def page_of(signal: Signal) -> str:
-    return f"{SIGNALS}{signal.pk}/change/"
-
-
 def dead() -> Outgoing:
     Outgoing.objects.update(status="dead", attempts=8, problem="timeout")
     return Outgoing.objects.get()
-
-
-#: One of each, as the rules write it.
-ABOUT = {
-    "activation_alone": ("desk", "revision-2"),
-    "late_sweep": ("desk", "expire"),
-    "ledger_broken": ("acme", "leaf-256"),
-    "lost_rate": ("acme", "example-pay"),
-    "bad_signatures": ("acme", "example-pay"),
-    "credential_forms": ("acme", "booking"),
-    "lookalike_origins": ("acme", "booking"),
-    "auto_answers": ("acme", "client-1"),
-    "wrong_user_person": ("acme", "0" * 32),
-}
 
 
 @pytest.mark.parametrize("rule", sorted(WORDS))

@@ -10,29 +10,9 @@ from elicitation.models import Decision, Elicitation
 from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
+from tests.steps import act, apply, complete, consent
 
 pytestmark = pytest.mark.django_db
-
-
-def consent(desk: Desk, public_id: str) -> None:
-    body = {"subject": ALICE, "action": "accept", "content": "absent"}
-    assert desk.call(f"elicitations/{public_id}/answer", body).status_code == 200
-
-
-def complete(desk: Desk, public_id: str) -> None:
-    consent(desk, public_id)
-    assert desk.event(public_id).status_code == 204
-
-
-def apply(desk: Desk, public_id: str) -> None:
-    body = {"subject": ALICE, "operation": builders.operation()}
-    assert desk.call(f"elicitations/{public_id}/consume", body).json()["outcome"] == "applied"
-
-
-def act(desk: Desk, public_id: str, verb: str) -> Any:
-    response = desk.call(f"elicitations/{public_id}/{verb}", {"subject": ALICE})
-    assert response.status_code == 200, response.json()
-    return response.json()
 
 
 def test_a_live_entry_is_found_again_and_the_request_is_built_anew(desk: Desk) -> None:

@@ -16,7 +16,7 @@ from elicitation.services import drafts, revisions
 from elicitation.services.drafts import NotPossible, Obstacle
 from tests import builders
 from tests.builders import Desk
-from tests.races.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = pytest.mark.django_db
 

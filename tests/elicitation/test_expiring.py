@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import product
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from django.core.exceptions import FieldDoesNotExist
@@ -24,28 +24,11 @@ from elicitation.services.move import expire_if_due
 from elicitation.services.sweeps import expiring
 from tests import builders
 from tests.builders import Desk
+from tests.elicitation.overdue import like, overdue, refuse_ledger_of
 
 pytestmark = pytest.mark.django_db
 
 HELD = (EvidenceStatus.HELD, EvidenceStatus.UNBOUND, EvidenceStatus.WITHDRAWN)
-
-
-def like(pattern: Elicitation, **changes: Any) -> Elicitation:
-    """Another entry like ``pattern``, of an operation of its own."""
-    values = {field.attname: getattr(pattern, field.attname) for field in Elicitation._meta.concrete_fields}
-    uid = uuid4()
-    own = {"id": None, "uid": uid, "operation_digest": f"t1:{uid.hex * 2}"}
-    if values["wire_id"] is not None:
-        own["wire_id"] = uid.hex
-    return Elicitation.objects.create(**(values | own | changes))
-
-
-def overdue(desk: Desk, count: int) -> list[Elicitation]:
-    """Entries that are due, the oldest deadline first."""
-    pattern = builders.entry_of(desk.admit().json()["id"])
-    first = clock.now() - timedelta(days=1)
-    past = {"admitted_at": first - timedelta(hours=1), "window_ends_at": first}
-    return [like(pattern, **past, deadline=first + timedelta(seconds=number)) for number in range(count)]
 
 
 def population(desk: Desk) -> list[Elicitation]:
@@ -205,24 +188,6 @@ def test_batches_lose_none_and_move_none_twice_also_among_equal_deadlines(
     assert expiring.expire() == 0
     told = Counter(row.elicitation_id for row in LedgerEntry.objects.filter(event=Event.DEADLINE))
     assert told == {entry.uid: 1 for entry in made}
-
-
-def refuse_ledger_of(entry: Elicitation) -> None:
-    """The database itself refuses this entry's ledger row, for as long as the test lasts."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(
-                "CREATE FUNCTION bad_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'a bad row'; END $$"
-            )
-            cursor.execute(
-                "CREATE TRIGGER bad_row BEFORE INSERT ON audit_ledgerentry FOR EACH ROW "
-                f"WHEN (NEW.elicitation_id = '{entry.uid}') EXECUTE FUNCTION bad_row()"
-            )
-        else:
-            cursor.execute(
-                "CREATE TRIGGER bad_row BEFORE INSERT ON audit_ledgerentry "
-                f"WHEN NEW.elicitation_id = '{entry.uid.hex}' BEGIN SELECT RAISE(ABORT, 'a bad row'); END"
-            )
 
 
 def bad_rows(caplog: pytest.LogCaptureFixture) -> list[int]:

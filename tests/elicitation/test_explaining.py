@@ -17,8 +17,8 @@ from elicitation.services.operators import CloseReason
 from elicitation.services.sweeps import expiring, reconciling
 from tests import builders
 from tests.builders import BOB, Desk
-from tests.elicitation.admin_pages import act, ask, look, lose, page_of, signed_in
-from tests.elicitation.test_admin_acting import consented
+from tests.elicitation.admin_pages import consented, look, page_of, signed_in
+from tests.steps import act, ask, lose
 
 pytestmark = pytest.mark.django_db
 

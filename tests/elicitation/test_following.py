@@ -15,7 +15,7 @@ from elicitation.models import Elicitation
 from elicitation.services import feed
 from tests import builders
 from tests.builders import ALICE, Desk
-from tests.races.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = pytest.mark.django_db
 

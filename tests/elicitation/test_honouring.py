@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -20,8 +19,8 @@ from elicitation.services.proposals import Obstacle, Stands, prospect, where
 from elicitation.services.sweeps import expiring
 from tests import builders
 from tests.builders import ALICE, Desk
-from tests.elicitation.admin_pages import act, ask
-from tests.elicitation.test_provider_outcomes import say
+from tests.elicitation.honoured import assert_refused, everything, evidence_of, late, propose, withdrawn
+from tests.steps import act, ask, consent, say
 
 pytestmark = pytest.mark.django_db
 
@@ -34,61 +33,6 @@ def olga(db: None) -> int:
 @pytest.fixture
 def oscar(db: None) -> int:
     return User.objects.create_superuser("oscar").pk
-
-
-def accept(desk: Desk, public_id: str) -> None:
-    act(desk, public_id, "answer", action="accept", content="absent")
-
-
-def late(desk: Desk, state: State = State.CANCELLED, result: str = "pi_late", **changes: Any) -> str:
-    """An entry that ended in ``state``, and a confirmation that came after that."""
-    public_id: str = desk.admit(**changes).json()["id"]
-    match state:
-        case State.DECLINED:
-            act(desk, public_id, "answer", action="decline", content="absent")
-        case State.EXPIRED:
-            accept(desk, public_id)
-            builders.age(public_id, 3600)
-            expiring.expire()
-        case _:
-            accept(desk, public_id)
-            act(desk, public_id, "cancel")
-    assert builders.entry_of(public_id).state == state
-    desk.event(public_id, result)
-    return public_id
-
-
-def withdrawn(desk: Desk) -> str:
-    """An entry that waits for a retry, with a confirmation for a destination that the policy has withdrawn."""
-    public_id: str = desk.admit().json()["id"]
-    accept(desk, public_id)
-    builders.withdraw_destination()
-    desk.event(public_id, "pi_withdrawn")
-    assert builders.entry_of(public_id).state == "RETRY_REQUIRED"
-    return public_id
-
-
-def evidence_of(public_id: str) -> Evidence:
-    return Evidence.objects.get(elicitation=builders.entry_of(public_id))
-
-
-def propose(public_id: str, user_id: int) -> HonourProposal:
-    return honouring.propose(builders.entry_of(public_id).uid, evidence_of(public_id).uid, user_id)
-
-
-def everything(public_id: str) -> Any:
-    return builders.snapshot(public_id), list(HonourProposal.objects.order_by("pk").values())
-
-
-def assert_refused(public_id: str, obstacle: Obstacle, call: Any) -> None:
-    """The call changes nothing; the ledger gets one refusal with the obstacle's word."""
-    before, entries = everything(public_id), len(builders.ledger(public_id))
-    with pytest.raises(NotHonoured) as refusal:
-        call()
-    assert refusal.value.obstacle is obstacle
-    assert everything(public_id) == before
-    written = builders.ledger(public_id)[entries:]
-    assert [(row.event, row.outcome, row.actor_kind) for row in written] == [("refused", obstacle, "operator")]
 
 
 @pytest.mark.parametrize("state", [State.CANCELLED, State.EXPIRED, State.DECLINED])
@@ -241,10 +185,10 @@ def test_only_open_evidence_is_proposed(desk: Desk, olga: int, what: str) -> Non
     public_id = ask(desk, 1)
     match what:
         case "complete":
-            accept(desk, public_id)
+            consent(desk, public_id)
             desk.event(public_id)
         case "unbound":
-            accept(desk, public_id)
+            consent(desk, public_id)
             desk.event(public_id, subject=None)
             act(desk, public_id, "lost")
         case "held":
@@ -259,6 +203,14 @@ def test_only_open_evidence_is_proposed(desk: Desk, olga: int, what: str) -> Non
     row = evidence_of(late(desk, result="pi_9")) if what == "another entry's" else evidence_of(public_id)
     uid = builders.entry_of(public_id).uid
     assert_refused(public_id, Obstacle.NOT_OPEN, lambda: honouring.propose(uid, row.uid, olga))
+
+
+def test_what_was_closed_is_not_honoured_when_more_evidence_comes(desk: Desk, olga: int) -> None:
+    public_id = late(desk)
+    closed, uid = evidence_of(public_id), builders.entry_of(public_id).uid
+    operators.close(uid, actors.operator(olga), CloseReason.REFUNDED)
+    desk.event(public_id, "pi_more")
+    assert_refused(public_id, Obstacle.NOT_OPEN, lambda: honouring.propose(uid, closed.uid, olga))
 
 
 def test_a_proposal_is_for_the_state_that_was_seen(desk: Desk, olga: int) -> None:
@@ -283,7 +235,7 @@ def test_nobody_asks_the_provider_while_two_people_decide(desk: Desk, olga: int)
 
 def unresolved(desk: Desk) -> str:
     public_id: str = desk.admit().json()["id"]
-    accept(desk, public_id)
+    consent(desk, public_id)
     act(desk, public_id, "lost")
     builders.age(public_id, 100_000)
     expiring.expire()

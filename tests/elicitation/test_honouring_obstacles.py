@@ -14,8 +14,8 @@ from elicitation.services import honouring
 from elicitation.services.proposals import Obstacle
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.admin_pages import act, ask
-from tests.elicitation.test_honouring import accept, assert_refused, evidence_of, late, propose
+from tests.elicitation.honoured import assert_refused, evidence_of, late, propose
+from tests.steps import act, ask, consent
 
 pytestmark = pytest.mark.django_db
 
@@ -33,13 +33,13 @@ def oscar(db: None) -> int:
 def newer(desk: Desk, state: State) -> tuple[str, str]:
     """An entry with late evidence, and the next one of its operation."""
     first = desk.admit().json()["id"]
-    accept(desk, first)
+    consent(desk, first)
     act(desk, first, "cancel")
     second = desk.admit().json()["id"]
     assert second != first
     desk.event(first, "pi_late")
     if state is not State.ADMITTED:
-        accept(desk, second)
+        consent(desk, second)
         desk.event(second, "pi_second")
     return first, second
 
@@ -67,7 +67,7 @@ def test_a_result_that_the_operation_took_before_it_asked_again_is_not_in_the_wa
     desk: Desk, olga: int, oscar: int
 ) -> None:
     first = desk.admit().json()["id"]
-    accept(desk, first)
+    consent(desk, first)
     desk.event(first, "pi_first")
     act(desk, first, "consume", operation=builders.operation())
     builders.age(first, 86_400)
@@ -101,7 +101,7 @@ def test_of_two_late_entries_of_one_operation_one_is_honoured(desk: Desk, olga: 
 
 def test_a_newer_entry_under_a_rotated_key_is_found(desk: Desk, olga: int, settings: Any) -> None:
     first = desk.admit().json()["id"]
-    accept(desk, first)
+    consent(desk, first)
     act(desk, first, "cancel")
     second = desk.admit().json()["id"]
     act(desk, second, "cancel")
@@ -117,7 +117,7 @@ def test_a_newer_entry_under_a_rotated_key_is_found(desk: Desk, olga: int, setti
 def test_a_result_that_completed_another_entry_meanwhile_is_not_used_twice(desk: Desk, olga: int, oscar: int) -> None:
     public_id, other = late(desk), ask(desk, 2)
     proposal = propose(public_id, olga)
-    accept(desk, other)
+    consent(desk, other)
     desk.event(other, "pi_late")
     assert builders.entry_of(other).state == "COMPLETE"
     assert_refused(public_id, Obstacle.RESULT_REUSED, lambda: honouring.approve(proposal.uid, oscar))
@@ -127,7 +127,7 @@ def test_a_result_is_known_again_after_the_keys_were_rotated(desk: Desk, olga: i
     public_id, other = late(desk), ask(desk, 2)
     fresh = base64.b64decode("A" * 43 + "=")
     settings.DESK_DIGEST_KEYS = {"new": fresh} | settings.DESK_DIGEST_KEYS
-    accept(desk, other)
+    consent(desk, other)
     desk.event(other, "pi_late")
     assert builders.entry_of(other).result_digest != evidence_of(public_id).result_digest
     assert_refused(public_id, Obstacle.RESULT_REUSED, lambda: propose(public_id, olga))

@@ -13,7 +13,7 @@ from django.db.models import F
 from elicitation.models import Decision, Elicitation
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
-from tests.races.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = pytest.mark.django_db
 

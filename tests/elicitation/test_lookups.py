@@ -14,8 +14,9 @@ from elicitation.services import actors, operators, status
 from elicitation.services.status import FAILURES
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
-from tests.elicitation.asked import asked, can_be_asked, consented, done, lost, provider, retry
+from tests.elicitation.asked import asked, can_be_asked, done, provider
 from tests.providers.server import ProviderServer, reply, says
+from tests.steps import consented, lost, retry
 
 __all__ = ["provider"]
 

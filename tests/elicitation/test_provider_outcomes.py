@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from audit.models import Signal
 from elicitation.models import Evidence, WebhookDelivery
+from elicitation.services import actors, honouring, operators
 from elicitation.services.deliveries import KEPT
 from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
-from tests.elicitation.test_asking_again import act, apply, complete, consent
+from tests.steps import act, apply, complete, consent, say
 
 pytestmark = pytest.mark.django_db
-
-
-def say(desk: Desk, kind: str, public_id: str, result_ref: str | None = "pi_1", **options: Any) -> Any:
-    data = {"elicitation_id": public_id, "subject": options.pop("subject", ALICE)}
-    if result_ref is not None:
-        data["result_ref"] = result_ref
-    body = json.dumps({"type": f"elicitation.{kind}", "data": data}).encode()
-    return desk.deliver(body, **options)
 
 
 @pytest.mark.parametrize("state", ["CONSENT_PENDING", "RETRY_REQUIRED", "url_required"])
@@ -178,3 +169,32 @@ def test_the_second_of_two_results_is_taken_back_and_the_first_stands(desk: Desk
     assert (entry.state, entry.reversed_at) == ("COMPLETE", None)
     assert sorted(row.status for row in Evidence.objects.all()) == ["reversed", "used"]
     assert [signal.rule for signal in Signal.objects.exclude(rule="activation_alone")] == ["conflicting_result"]
+
+
+def test_a_result_that_was_taken_back_beside_the_recorded_one_contradicts_nothing_when_it_is_said_again(
+    desk: Desk,
+) -> None:
+    public_id = desk.admit().json()["id"]
+    consent(desk, public_id)
+    for reference in ("pi_1", "pi_2"):
+        desk.event(public_id, reference)
+    say(desk, "reversed", public_id, "pi_2")
+    before, signals = builders.snapshot(public_id), list(Signal.objects.values())
+    assert say(desk, "reversed", public_id, "pi_2").status_code == 204
+    assert builders.ledger(public_id)[-1].outcome == "duplicate_ignored"
+    assert (builders.snapshot(public_id), list(Signal.objects.values())) == (before, signals)
+
+
+def test_a_refund_of_what_an_operator_closed_contradicts_no_other_result(desk: Desk) -> None:
+    public_id = desk.admit().json()["id"]
+    act(desk, public_id, "cancel")
+    desk.event(public_id, "pi_closed")
+    uid = builders.entry_of(public_id).uid
+    people = [User.objects.create_user(name).pk for name in ("olga", "oscar")]
+    operators.close(uid, actors.operator(people[0]), operators.CloseReason.REFUNDED)
+    desk.event(public_id, "pi_honoured")
+    honouring.approve(honouring.propose(uid, Evidence.objects.get(status="late").uid, people[0]).uid, people[1])
+    assert say(desk, "reversed", public_id, "pi_closed").status_code == 204
+    assert sorted(row.status for row in Evidence.objects.all()) == ["reversed", "used"]
+    assert builders.entry_of(public_id).reversed_at is None
+    assert not Signal.objects.filter(rule="conflicting_result").exists()

@@ -10,8 +10,9 @@ from elicitation.models import Elicitation, Evidence
 from elicitation.services import actors, operators, status
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
-from tests.elicitation.asked import asked, consented, done, provider
+from tests.elicitation.asked import asked, done, provider
 from tests.providers.server import ProviderServer, reply, says
+from tests.steps import consented
 
 __all__ = ["provider"]
 

@@ -12,8 +12,9 @@ from elicitation.services import parties, status
 from elicitation.services.sweeps import expiring, reconciling
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
-from tests.elicitation.asked import asked, consented, done, lost, provider
+from tests.elicitation.asked import asked, done, provider
 from tests.providers.server import ProviderServer, reply, says
+from tests.steps import consented, lost
 
 __all__ = ["provider"]
 

@@ -14,7 +14,7 @@ from elicitation.services.operators import CancelReason
 from elicitation.services.sweeps import expiring as sweeps
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
-from tests.elicitation.test_asking_again import act, apply, complete, consent
+from tests.steps import act, apply, complete, consent
 
 pytestmark = pytest.mark.django_db
 

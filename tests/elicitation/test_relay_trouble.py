@@ -17,7 +17,7 @@ from elicitation.adapter import ClientFailed
 from elicitation.adapter import relay as adapter_relay
 from elicitation.adapter.calls import Calls
 from elicitation.adapter.relay import Relay
-from tests.elicitation.test_relay import (
+from tests.elicitation.relay_ends import (
     Ear,
     FeedingDesk,
     Listening,

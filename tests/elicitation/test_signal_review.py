@@ -19,8 +19,8 @@ from tests import builders
 from tests.builders import Desk
 from tests.elicitation.admin_pages import listed, look, signed_in
 from tests.elicitation.admin_pages import page_of as page_of_entry
-from tests.elicitation.test_admin_queues import one_in
-from tests.elicitation.test_admin_signals import ABOUT, SIGNALS, opened, page_of
+from tests.elicitation.queued import one_in
+from tests.elicitation.signal_pages import ABOUT, SIGNALS, opened, page_of
 
 pytestmark = pytest.mark.django_db
 

@@ -24,18 +24,8 @@ from elicitation.services.signal_words import WORDS
 from elicitation.services.sweeps.signalling import signals
 from tests import builders
 from tests.builders import ALICE, BOB, Desk
-from tests.elicitation.signalled import (
-    CREDENTIAL_FORM,
-    HOUR,
-    LINKS,
-    MICROSECOND,
-    ask,
-    judge,
-    refuse,
-    resolve,
-    standing,
-    uid,
-)
+from tests.elicitation.signalled import CREDENTIAL_FORM, HOUR, LINKS, MICROSECOND, judge, refuse, resolve, standing, uid
+from tests.steps import ask
 
 pytestmark = pytest.mark.django_db
 

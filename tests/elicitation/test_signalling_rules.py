@@ -20,16 +20,8 @@ from elicitation.policy.signal_rules import RateSignal
 from elicitation.services import clock, tallying
 from tests import builders
 from tests.builders import ALICE, Desk
-from tests.elicitation.signalled import (
-    CREDENTIAL_FORM,
-    HOUR,
-    LINKS,
-    MICROSECOND,
-    ask,
-    judge,
-    refuse,
-    resolve,
-)
+from tests.elicitation.signalled import CREDENTIAL_FORM, HOUR, LINKS, MICROSECOND, judge, refuse, resolve
+from tests.steps import ask
 
 pytestmark = pytest.mark.django_db
 

@@ -26,7 +26,7 @@ from elicitation.services import parties
 from tests import builders
 from tests.builders import BOB, Desk
 from tests.elicitation.stripe_events import charge, event, intent, send, session, set_up, signature
-from tests.elicitation.test_asking_again import consent
+from tests.steps import consent
 
 pytestmark = pytest.mark.django_db
 

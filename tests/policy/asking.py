@@ -1,6 +1,7 @@
 """Questions as the policy's tests ask them: one destination, one tenant, one service."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from elicitation.policy.admission import Ruling, decide
 from elicitation.policy.decision import Ask, Delivery, Purpose, Wire
@@ -9,11 +10,13 @@ from elicitation.policy.identifiers import mint_text
 
 #: Written in two parts, so that no scanner takes them for real ones.
 SERVICE_KEY = "sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 REPOSITORY_TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
 DESK_ID = mint_text(bytes(range(16)))
 BOTH_MODES: dict[str, dict[str, object]] = {"elicitation": {"form": {}, "url": {}}}
 URL = "https://consent.example.com/start?flow=auth"
+STRING: dict[str, object] = {"type": "string"}
 
 DESTINATION = {
     "origin": "https://consent.example.com",
@@ -92,3 +95,26 @@ def rules(ruling: Ruling) -> list[str]:
 def first(ruling: Ruling) -> str:
     deciding = ruling.decision.deciding
     return str(deciding.rule) if deciding else "policy.admitted"
+
+
+def placed(place: str, text: str) -> Ruling:
+    """A form that carries one text in one place, and is harmless everywhere else."""
+    fields: dict[str, dict[str, object]] = {
+        "title": {**STRING, "title": text},
+        "description": {**STRING, "description": text},
+        "comment": {**STRING, "$comment": text},
+        "choice": {**STRING, "enum": ["eu", text]},
+        "name of a choice": {**STRING, "enum": ["eu", "us"], "enumNames": ["Europe", text]},
+        "title of a choice": {**STRING, "oneOf": [{"const": "eu", "title": text}]},
+        "value of a choice": {**STRING, "oneOf": [{"const": text, "title": "Europe"}]},
+        "default": {**STRING, "default": text},
+        "example": {**STRING, "examples": ["eu", text]},
+    }
+    field = fields.get(place, STRING)
+    root: dict[str, Any] = {"title": text} if place == "title of the form" else {}
+    root |= {"description": text} if place == "description of the form" else {}
+    return ask_form(
+        {text if place == "name" else "field": field},
+        message=text if place == "message" else "Please fill this in.",
+        **root,
+    )

@@ -10,6 +10,7 @@ from elicitation.policy.admission import Ruling, decide
 from elicitation.policy.texts import carries_link
 from tests.policy.asking import (
     DOCUMENT,
+    JWT,
     REPOSITORY_TOKEN,
     SERVICE_KEY,
     URL,
@@ -18,10 +19,9 @@ from tests.policy.asking import (
     ask_url,
     first,
     form_request,
+    placed,
     rules,
 )
-from tests.policy.test_field_reports_texts import placed
-from tests.policy.test_identifiers import JWT
 
 LINKS = {
     "an address with a path": ["192.168.0.1/x", "10.0.0.1:8080/admin", "10.0.0.1/24/x", "[::1]/x", "[2001:db8::1]:8/x"],

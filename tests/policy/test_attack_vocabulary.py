@@ -4,8 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.policy.asking import ask_form, ask_url, destination, first, rules
-from tests.policy.test_field_reports_texts import placed
+from tests.policy.asking import ask_form, ask_url, destination, first, placed, rules
 
 STRING = {"type": "string"}
 

@@ -1,38 +1,11 @@
 """Field reports on the texts of a form, credentials and links: each named row as a test of its whole kind."""
 
 import json
-from typing import Any
 
 import pytest
 
-from elicitation.policy.admission import Ruling
 from elicitation.policy.document import DEFAULT_DOCUMENT, lay_over
-from tests.policy.asking import DOCUMENT, ask_form, first, forms, rules
-
-MESSAGE = "Please fill this in."
-STRING: dict[str, object] = {"type": "string"}
-
-
-def placed(place: str, text: str) -> Ruling:
-    """A form that carries one text in one place, and is harmless everywhere else."""
-    fields: dict[str, dict[str, object]] = {
-        "title": {**STRING, "title": text},
-        "description": {**STRING, "description": text},
-        "comment": {**STRING, "$comment": text},
-        "choice": {**STRING, "enum": ["eu", text]},
-        "name of a choice": {**STRING, "enum": ["eu", "us"], "enumNames": ["Europe", text]},
-        "title of a choice": {**STRING, "oneOf": [{"const": "eu", "title": text}]},
-        "value of a choice": {**STRING, "oneOf": [{"const": text, "title": "Europe"}]},
-        "default": {**STRING, "default": text},
-        "example": {**STRING, "examples": ["eu", text]},
-    }
-    field = fields.get(place, STRING)
-    root: dict[str, Any] = {"title": text} if place == "title of the form" else {}
-    root |= {"description": text} if place == "description of the form" else {}
-    return ask_form(
-        {text if place == "name" else "field": field}, message=text if place == "message" else MESSAGE, **root
-    )
-
+from tests.policy.asking import DOCUMENT, STRING, ask_form, first, forms, placed, rules
 
 PLACES = {
     "message": "/request/message",

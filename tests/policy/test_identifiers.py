@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from elicitation.policy.decision import IdClass
 from elicitation.policy.identifiers import classify, mint_text, parse
-from tests.policy.asking import SERVICE_KEY
-
-JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+from tests.policy.asking import JWT, SERVICE_KEY
 
 
 @settings(max_examples=200)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elicitation.policy.shapes import reference_shaped_like_secret, secret_shaped
-from tests.policy.asking import REPOSITORY_TOKEN, SERVICE_KEY
-from tests.policy.test_identifiers import JWT
+from tests.policy.asking import JWT, REPOSITORY_TOKEN, SERVICE_KEY
 
 CARD = "4242 4242 4242 4242"
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"

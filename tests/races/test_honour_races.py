@@ -19,10 +19,10 @@ from elicitation.services.proposals import Obstacle
 from elicitation.services.sweeps import expiring
 from tests import builders
 from tests.builders import ALICE, Desk
-from tests.elicitation.admin_pages import act, signed_in
-from tests.elicitation.test_honouring import evidence_of, late, withdrawn
-from tests.elicitation.test_provider_outcomes import say
-from tests.races.test_races import assert_the_ledger_explains, at_once
+from tests.elicitation.admin_pages import signed_in
+from tests.elicitation.honoured import evidence_of, late, withdrawn
+from tests.racing import assert_the_ledger_explains, at_once
+from tests.steps import act, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,7 +14,7 @@ from django.db import connections
 
 from tests import builders
 from tests.builders import Desk
-from tests.elicitation.test_asking_again import consent
+from tests.steps import consent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

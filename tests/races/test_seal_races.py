@@ -20,7 +20,7 @@ from audit.models import Hourly, Leaf, LedgerEntry, Log
 from audit.verify import verify_consistency
 from config.environment import ROOT
 from tests.audit.sealed import assert_sealed, say, seal_all
-from tests.races.test_races import at_once
+from tests.racing import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

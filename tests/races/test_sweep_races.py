@@ -18,8 +18,8 @@ from elicitation.services.move import expire_if_due
 from elicitation.services.sweeps import expiring
 from tests import builders
 from tests.builders import ALICE, Desk
-from tests.elicitation.test_expiring import overdue
-from tests.races.test_races import assert_the_ledger_explains, at_once
+from tests.elicitation.overdue import overdue
+from tests.racing import assert_the_ledger_explains, at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -101,7 +101,7 @@ def test_whoever_acts_while_sweepers_run_finds_the_deadline_made_once(desk: Desk
 
 
 def test_sweepers_beside_a_row_that_fails_move_all_others_once(desk: Desk) -> None:
-    from tests.elicitation.test_expiring import refuse_ledger_of
+    from tests.elicitation.overdue import refuse_ledger_of
 
     made = overdue(desk, 40)
     bad = made.pop(5)
