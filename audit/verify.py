@@ -13,12 +13,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from hashlib import sha256, sha512
-from itertools import islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, BinaryIO, Final, NamedTuple, NoReturn, TextIO, TypeVar
 
 # --- The Merkle tree (RFC 6962, section 2.1) -------------------------------------------------------------------------
 
@@ -243,6 +244,7 @@ ED25519: Final = 0x01
 COSIGNATURE: Final = 0x04
 _DASH: Final = "\u2014 "
 _MOST_SIGNATURES: Final = 100
+_NO_TEXT: Final = re.compile(r"[\x00-\x09\x0b-\x1f\ud800-\udfff]")
 
 
 class BadSignature(ValueError):
@@ -289,6 +291,15 @@ class Checkpoint:
     root: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """What shows that the log of size ``new`` begins with that of size ``old``, as ``verify_consistency`` takes it."""
+
+    old: int
+    new: int
+    path: tuple[bytes, ...]
+
+
 def key_id(name: str, algorithm: int, public: bytes) -> bytes:
     """The four bytes that tell the keys of one name apart."""
     return sha256(name.encode() + b"\n" + bytes([algorithm]) + public).digest()[:4]
@@ -310,7 +321,7 @@ def parse_key(vkey: str) -> VerifierKey:
 
 def parse_note(text: str) -> Note:
     """A signed note, whole. Raises ``Malformed``."""
-    if any((character < " " and character != "\n") or "\ud800" <= character <= "\udfff" for character in text):
+    if _NO_TEXT.search(text):
         raise Malformed("a note is UTF-8 without control characters")
     body, blank, tail = text.rpartition("\n\n")
     if not blank or not tail.endswith("\n"):
@@ -438,10 +449,14 @@ class CouldNotRun(Exception):
 #   CSV         the names of the columns, then rows. A last column "left_out", where there is one, holds "a-b:hash,hash"
 #               for what is left out before the row. At the end the row "#manifest",SEALED, as wide as the others.
 #   OCSF        events: the line in raw_data; in unmapped.left_out {"from":…}, as above, what is left out before it.
-#               At the end an event with SEALED in unmapped.manifest.
+#               At the end an event that ends in ,"unmapped":{"manifest":SEALED,"left_out":{…}}}.
 #
 # SEALED is {"manifest":{…,"end":true},"signatures":[…]}: the signature lines of a note whose text is the origin and
 # "/export", and on the next line the manifest's JSON without spaces.
+#
+# No byte of a file is taken on trust. Lines of entries are hashed; what CSV and OCSF hold before SEALED is under its
+# content_digest; everything else, SEALED and what is left out among it, has to be spelled in the one way that it has.
+# Signatures are looked at where the auditor brought the key; that there are others is told.
 
 
 class Format(StrEnum):
@@ -462,12 +477,14 @@ class Stretch:
 
 
 class Record(NamedTuple):
-    """One line of a file: an entry's canonical bytes, what is left out before it, or the sealed manifest."""
+    """One line of a file: an entry's canonical bytes, what is left out before it, or the sealed manifest, with the
+    bytes of its line that the ``content_digest`` covers."""
 
     entry: bytes | None = None
     left_out: Stretch | None = None
     sealed: Any = None
     neutralised: int = 0
+    covered: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -475,8 +492,8 @@ class Manifest:
     """What an export says of itself: its members, in the order in which they are signed.
 
     ``first`` and ``last`` are leaves that are there, ``pruned`` leaves that are not kept any more. JSON Lines have the
-    ``leaves_digest`` of all hashes of those that are there; CSV and OCSF the ``content_digest`` of all bytes before the
-    manifest's record; CSV counts the cells that it ``neutralised``.
+    ``leaves_digest`` of all hashes of those that are there; CSV the ``content_digest`` of all bytes before the
+    manifest's record, OCSF of all before ``SEALED``; CSV counts the cells that it ``neutralised``.
     """
 
     schema: int
@@ -521,9 +538,18 @@ class Pack:
 
 
 _Said = TypeVar("_Said", Manifest, Pack)
+# Of a file's texts only those are told to its reader that consist of these characters.
 _ORIGIN: Final = re.compile(r"[A-Za-z0-9.:_/\[\]-]+")
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:/#$-]+")
-_FILTERS: Final = ("since", "until", "from_size", "to_size", "event", "elicitation_id", "policy_revision")
+#: What a selection can be by, and what says so.
+_FILTERS: Final[dict[str, type]] = {
+    "since": str,
+    "until": str,
+    "from_size": int,
+    "event": str,
+    "elicitation_id": str,
+    "policy_revision": int,
+}
 
 
 def parse_manifest(given: Any) -> Manifest:
@@ -531,8 +557,13 @@ def parse_manifest(given: Any) -> Manifest:
     manifest = _filled(Manifest, given)
     if manifest.schema != 1:
         raise Malformed("a manifest of another schema than 1, the only one that this verifier knows")
-    if manifest.pruned < 0 or not manifest.selection.keys() <= set(_FILTERS):
+    by = manifest.selection.items()
+    if manifest.pruned < 0 or not all(type(value) is _FILTERS.get(name) for name, value in by):
         raise Malformed("a manifest that says what none can say")
+    if not all(_WORD.fullmatch(str(value)) for _, value in by):
+        raise Malformed("a selection by no word")
+    if not all(type(each) is int for each in manifest.policy_revisions):
+        raise Malformed("a policy revision is a number")
     try:
         manifest.edge()
     except (TypeError, ValueError):
@@ -553,6 +584,18 @@ def _filled(kind: type[_Said], given: Any) -> _Said:
     if not _ORIGIN.fullmatch(filled.origin) or not _WORD.fullmatch(filled.tenant):
         raise Malformed("no name of a log, or of a tenant")
     return filled
+
+
+def _signed(origin: str, kind: str, given: object, lines: Any) -> Note:
+    """The note as which a manifest or a pack is signed. Raises ``Malformed``, ``TypeError`` and ``AttributeError``."""
+    if type(lines) is not list or len(lines) > _MOST_SIGNATURES:
+        raise Malformed("a list of signature lines, and not that many")
+    signatures = tuple(map(parse_signature, lines))
+    if len({each.key_id for each in signatures}) != len(signatures):
+        raise Malformed("each key signs once")
+    if not all(each.name == origin and len(each.signature) == 64 for each in signatures):
+        raise Malformed("signatures of the log's own keys, and no others")
+    return Note(f"{origin}/{kind}\n{canonical(given)}\n", signatures)
 
 
 def parse_json(data: bytes | str) -> Any:
@@ -606,10 +649,14 @@ def _read_jsonl(line: bytes) -> Record:
         return Record(entry=line)
     given = parse_json(line)
     if isinstance(given, dict) and "left_out" in given:
-        return Record(left_out=_stretch(given["left_out"]))
-    if isinstance(given, dict) and "manifest" in given:
-        return Record(sealed=given)
-    raise Malformed("neither an entry, nor what is left out, nor a manifest")
+        stretch = _stretch(given["left_out"])
+        record, spelled = Record(left_out=stretch), canonical({"left_out": _told(stretch)})
+    else:
+        record = Record(sealed=_sealed_parts(given))
+        spelled = canonical(record.sealed)
+    if line != spelled.encode():
+        raise Malformed("neither an entry, nor what is left out, nor a manifest, or in another spelling")
+    return record
 
 
 def _read_ocsf(line: bytes) -> Record:
@@ -617,11 +664,16 @@ def _read_ocsf(line: bytes) -> Record:
     try:
         unmapped = event.get("unmapped", {})
         left_out = _stretch(unmapped["left_out"]) if "left_out" in unmapped else None
-        if "manifest" in unmapped:
-            return Record(None, left_out, unmapped["manifest"])
-        return Record(event["raw_data"].encode(), left_out)
+        if "manifest" not in unmapped:
+            return Record(event["raw_data"].encode(), left_out)
     except (AttributeError, KeyError, TypeError, UnicodeEncodeError):
         raise Malformed("not an event of the ledger") from None
+    sealed = _sealed_parts(unmapped["manifest"])
+    told = f',"left_out":{canonical(_told(left_out))}' if left_out else ""
+    ending = f"{canonical(sealed)}{told}}}}}".encode()
+    if not line.endswith(ending) or "raw_data" in event:
+        raise Malformed("not the event with the manifest")
+    return Record(None, left_out, sealed, covered=line.removesuffix(ending))
 
 
 class _Table:
@@ -641,9 +693,12 @@ class _Table:
         told = cells.pop() if self._gaps else ""
         left_out = _stretch_of_a_cell(told) if told else None
         if cells[0] == "#manifest":
-            if any(cells[2:]):
-                raise Malformed("beside the manifest stands nothing")
-            return Record(None, left_out, parse_json(cells[1]))
+            sealed = _sealed_parts(parse_json(cells[1]))
+            quoted = canonical(sealed).replace('"', '""')
+            empty = "," * (len(cells) - 2 + self._gaps)
+            if line != f'#manifest,"{quoted}"{empty}{_told_in_a_cell(left_out) if left_out else ""}'.encode():
+                raise Malformed("beside the manifest stands nothing, and it has one spelling")
+            return Record(None, left_out, sealed)
         if '"' in "".join(cells):  # or one cell could pass for two
             raise Malformed("no cell holds a quote")
         neutralised = 0
@@ -662,6 +717,13 @@ class _Table:
         return cells
 
 
+def _sealed_parts(given: Any) -> dict[str, Any]:
+    try:
+        return {"manifest": given["manifest"], "signatures": given["signatures"]}
+    except (KeyError, TypeError):
+        raise Malformed("not a manifest with its signatures") from None
+
+
 def _stretch(given: Any) -> Stretch:
     try:
         start, stop, hashes = given["from"], given["to"], tuple(map(from_base64, given["hashes"]))
@@ -672,6 +734,18 @@ def _stretch(given: Any) -> Stretch:
     if [len(each) for each in hashes] != [HASH_BYTES for _ in blocks(start, stop)]:
         raise Malformed("a stretch has one hash for each of its blocks")
     return Stretch(start, stop, hashes)
+
+
+def _told(stretch: Stretch) -> dict[str, object]:
+    return {"from": stretch.start, "to": stretch.stop, "hashes": _in_base64(stretch.hashes)}
+
+
+def _told_in_a_cell(stretch: Stretch) -> str:
+    return f'"{stretch.start}-{stretch.stop}:{",".join(_in_base64(stretch.hashes))}"'
+
+
+def _in_base64(hashes: Iterable[bytes]) -> list[str]:
+    return [base64.b64encode(each).decode() for each in hashes]
 
 
 def _stretch_of_a_cell(cell: str) -> Stretch:
@@ -690,10 +764,18 @@ def _place(record: Record | None) -> tuple[int, bytes] | None:
     return (int(found[1]), found[2]) if found else None
 
 
+def _said(line: bytes, name: str) -> str:
+    """What a line says under a name, as it stands there but for its quotes; nothing where it does not. No value of a
+    ledger's line holds a comma, a quote or a brace."""
+    value = line.partition(b',"%s":' % name.encode())[2].partition(b",")[0]
+    return value.rstrip(b"}").strip(b'"').decode(errors="replace")
+
+
 # --- An export as a file ---------------------------------------------------------------------------------------------
 
 _CHUNK: Final = 1 << 18
-_LONGEST_LINE: Final = 1 << 20
+#: Far more than any that a desk writes, and little enough that reading it takes little memory, whatever it holds.
+_LONGEST_LINE: Final = 1 << 18
 
 
 class _File:
@@ -714,7 +796,7 @@ class _File:
         self._stop = max(self._start, size - len(last))
         end = self._record(last[:-1])
         if end is None and (b'"manifest":' in last or last.startswith(b"#manifest,")):
-            raise Fault(Verdict.EDITED, "The last line holds a manifest that cannot be read.")
+            raise Fault(Verdict.EDITED, "The last line is not, byte for byte, a manifest with its signatures.")
         if end is None or end.sealed is None:
             self._stop = size
             raise self._without_end()
@@ -782,7 +864,7 @@ def _how(first: bytes, last: bytes) -> Format:
         return Format.CSV
     for line in (last, first):
         try:
-            _read_ocsf(line)
+            _read_ocsf(line.removesuffix(b"\n"))
         except Malformed:
             continue
         return Format.OCSF
@@ -793,9 +875,10 @@ def _how(first: bytes, last: bytes) -> Format:
 
 # --- The walk over the leaves ----------------------------------------------------------------------------------------
 
-_LINE: Final = re.compile(rb'\{"index":\d+(,"[a-z_]+":("[A-Za-z0-9_.:/#$-]+"|-?\d+|true|false))+\}')
+# Nothing is taken back once it is matched: that would take memory.
+_LINE: Final = re.compile(rb'\{"index":\d++(?:,"[a-z_]++":(?:"[A-Za-z0-9_.:/#$-]++"|-?\d++|true|false))++\}')
 _REVISION: Final = b',"policy_revision":'
-_PRUNED: Final = re.compile(rb',"event":"pruned",(?:.*,)?"repeat_count":(\d{1,18})[,}]')
+_PRUNED: Final = b',"event":"pruned",'
 
 
 class _Astray(Exception):
@@ -807,26 +890,50 @@ class _Astray(Exception):
 
 
 class _Kept:
-    """The checkpoints of one log that the auditor kept, and what came of comparing each at its size.
+    """The checkpoints of one log, as size and root, that the auditor kept, and what came of comparing each at its size.
 
-    ``passed`` are those whose root cannot be told: leaves of a block that is left out lie on both sides.
+    ``passed`` are those whose root cannot be told: leaves of a block that is left out lie on both sides. ``strangers``
+    counts the checkpoints that are of other logs.
     """
 
-    def __init__(self, checkpoints: Iterable[Checkpoint]) -> None:
-        self.ahead = sorted(checkpoints, key=lambda checkpoint: checkpoint.size, reverse=True)
+    def __init__(self, checkpoints: Iterable[Checkpoint], origin: str) -> None:
+        self.strangers = 0
+        self.ahead: list[tuple[int, bytes]] = []
+        for checkpoint in checkpoints:
+            if checkpoint.origin == origin:
+                self.ahead.append((checkpoint.size, checkpoint.root))
+            else:
+                self.strangers += 1
+        self.ahead.sort(reverse=True)
+        #: The size of which two were kept that differ.
+        self.double = next((one[0] for one, two in pairwise(self.ahead) if one[0] == two[0] and one != two), None)
         self.same: list[int] = []
         self.other: list[int] = []
-        self.passed: list[int] = []
+        self.passed: list[tuple[int, bytes]] = []
 
     def compare(self, tree: Edge | Checkpoint) -> None:
         """Compare those that the tree reaches."""
-        while self.ahead and self.ahead[-1].size <= tree.size:
-            checkpoint = self.ahead.pop()
-            if checkpoint.size < tree.size:
-                self.passed.append(checkpoint.size)
+        while self.ahead and self.ahead[-1][0] <= tree.size:
+            size, kept = self.ahead.pop()
+            if size < tree.size:
+                self.passed.append((size, kept))
             else:
                 root = tree.root if isinstance(tree, Checkpoint) else tree.root()
-                (self.same if checkpoint.root == root else self.other).append(tree.size)
+                (self.same if kept == root else self.other).append(size)
+
+    def prove(self, checkpoint: Checkpoint, proofs: Iterable[Consistency]) -> None:
+        """Compare those that were passed and that a proof leads from, to the file's checkpoint. Raises ``Fault``."""
+        size, passed, self.passed = checkpoint.size, self.passed, []
+        for old, root in passed:
+            paths = [each.path for each in proofs if (each.old, each.new) == (old, size)]
+            if not paths:
+                self.passed.append((old, root))
+            elif any(verify_consistency(old, root, size, checkpoint.root, path) for path in paths):
+                self.same.append(old)
+            else:
+                sentence = f"The proof does not lead from the checkpoint of size {old} that you kept to the file's."
+                because = "Either it is none, or this is another history of the log."
+                raise Fault(Verdict.INCONSISTENT, sentence, because)
 
 
 class _Walk:
@@ -841,8 +948,14 @@ class _Walk:
         self.last: int | None = None
         self.leaves = sha256()
         self.pruned_by: int | None = None
+        #: The first entry that is not what the manifest says was selected: its line, its leaf and which filter says so.
+        self.misfit: tuple[int, int, str] | None = None
         self._prefix = b'{"index":%d,"tenant":"' + manifest.tenant.encode() + b'",'
+        self._left_until = -1
+        # Only those that the manifest names are kept, and whether there are others: they may be many.
+        self._named = {b"%d" % each for each in manifest.policy_revisions}
         self._revisions: set[bytes] = set()
+        self.other_revisions = False
         self._waiting: list[bytes] = []
         kept.compare(self.edge)
 
@@ -853,12 +966,12 @@ class _Walk:
 
     @property
     def revisions(self) -> list[int]:
-        """The policy revisions that occur."""
-        return sorted(int(each) for each in self._revisions if each.isdigit() and len(each) < 20)
+        """Those of the manifest's policy revisions that occur."""
+        return sorted(map(int, self._revisions))
 
     def follow(self, number: int, lines: list[bytes], read: Reader) -> None:
         """Take up the lines from ``number`` on. Raises ``_Astray`` at one that is not the next leaf, or ``Fault``."""
-        if self._are_next(lines):  # JSON Lines where nothing is left out: no need to read each
+        if not self.manifest.selection and self._are_next(lines):  # JSON Lines, whole: no need to read each
             self._waiting += lines
             self._take()
             return
@@ -870,6 +983,7 @@ class _Walk:
             if record.left_out:
                 self.leave_out(record.left_out, at)
             if record.entry is not None and self._is_next(record.entry):
+                self._hold_to_the_selection(record.entry, at)
                 self._waiting.append(record.entry)
                 self.neutralised += record.neutralised
             elif record.entry is not None or record.sealed is not None:
@@ -886,6 +1000,9 @@ class _Walk:
         if start < self.position or stop > manifest.size:
             sentence = "What is said to be left out here has no place: it is there, or beyond the checkpoint."
             raise Fault(Verdict.INSERTED, sentence, line=line, leaf=start)
+        if start == self._left_until:  # anybody could have cut it in two
+            raise Fault(Verdict.EDITED, "What is left out here is told in two pieces.", line=line, leaf=start)
+        self._left_until = stop
         if not manifest.selection and (start, stop) != (0, manifest.pruned):
             sentence = f"{_leaves(start, stop - 1)} left out of an export that says that it is whole."
             raise Fault(Verdict.REMOVED, sentence, line=line, leaf=start)
@@ -893,6 +1010,11 @@ class _Walk:
             self.edge.append_block(level, block)
             self.kept.compare(self.edge)
         self.left_out += stop - start
+
+    def _hold_to_the_selection(self, entry: bytes, line: int) -> None:
+        for name, value in self.manifest.selection.items():
+            if self.misfit is None and not _fits(entry, self.position, name, value):
+                self.misfit = line, self.position, name
 
     def _is_next(self, line: bytes) -> bool:
         number = self.position
@@ -911,13 +1033,15 @@ class _Walk:
             return
         hashes = [sha256(b"\x00" + line).digest() for line in lines]
         self.leaves.update(b"".join(hashes))
-        self._revisions.update([line.partition(_REVISION)[2].partition(b",")[0] for line in lines])
+        found = {line.partition(_REVISION)[2].partition(b",")[0].rstrip(b"}") for line in lines}
+        self._revisions |= found & self._named
+        self.other_revisions |= any(map(bytes.isdigit, found - self._named))
         if self.manifest.pruned and self.pruned_by is None:
             self._look_for_the_prune(lines)
         self.count += len(lines)
         self.first = self.edge.size if self.first is None else self.first
         self.last = self.edge.size + len(lines) - 1
-        while self.kept.ahead and (cut := self.kept.ahead[-1].size - self.edge.size) <= len(hashes):
+        while self.kept.ahead and (cut := self.kept.ahead[-1][0] - self.edge.size) <= len(hashes):
             self.edge.extend(hashes[:cut])
             hashes = hashes[cut:]
             self.kept.compare(self.edge)
@@ -925,9 +1049,27 @@ class _Walk:
 
     def _look_for_the_prune(self, lines: list[bytes]) -> None:
         for leaf, line in enumerate(lines, self.edge.size):
-            found = _PRUNED.search(line)
-            if found and int(found[1]) == self.manifest.pruned:
+            told = _said(line, "repeat_count") if _PRUNED in line else ""
+            # It may tell of more: a prune goes block by block, and this is of while it was under way.
+            if told.isdecimal() and len(told) <= _DIGITS and int(told) >= self.manifest.pruned:
                 self.pruned_by = leaf
+
+
+#: As many as a size has at most.
+_DIGITS: Final = 19
+#: How long a moment is: 2026-11-30T12:00:00.000000Z.
+_MOMENT: Final = 27
+
+
+def _fits(entry: bytes, leaf: int, name: str, value: Any) -> bool:
+    """Whether the entry at this leaf is one that is selected by the filter of this name and value."""
+    match name:
+        case "since" | "until":  # all spelled alike, so that they compare as texts; but for a year of few digits
+            return (_said(entry, "at") < str(value).zfill(_MOMENT)) == (name == "until")
+        case "from_size":
+            return leaf >= int(value)
+        case _:
+            return _said(entry, name) == str(value)
 
 
 def _leaves(first: int, last: int) -> str:
@@ -937,7 +1079,9 @@ def _leaves(first: int, last: int) -> str:
 # --- Verifying an export ---------------------------------------------------------------------------------------------
 
 
-def verify_export(file: BinaryIO, keys: Sequence[VerifierKey], kept: Sequence[Checkpoint]) -> Report:
+def verify_export(
+    file: BinaryIO, keys: Sequence[VerifierKey], checkpoints: Iterable[Checkpoint], proofs: Sequence[Consistency]
+) -> Report:
     """What an export proves by the keys that the auditor brought and the checkpoints that the auditor kept.
 
     Raises ``Fault`` with what is wrong, ``CouldNotRun``, and what reading a file raises.
@@ -945,7 +1089,7 @@ def verify_export(file: BinaryIO, keys: Sequence[VerifierKey], kept: Sequence[Ch
     export = _File(file)
     manifest, signed = _manifest(export)
     note, checkpoint = _checkpoint(manifest.checkpoint, manifest.origin, manifest.size)
-    walk = _Walk(manifest, _Kept(each for each in kept if each.origin == manifest.origin))
+    walk = _Walk(manifest, _Kept(checkpoints, manifest.origin))
     content = sha256(export.opening if export.format is Format.CSV else b"")
     beside = None if export.format is Format.JSONL else content.update
     try:
@@ -958,10 +1102,12 @@ def verify_export(file: BinaryIO, keys: Sequence[VerifierKey], kept: Sequence[Ch
     if walk.position != manifest.size or walk.edge.root() != checkpoint.root:
         raise _another_root(export, walk, checkpoint)
     signers = _signers(note, signed, manifest.origin, keys)
+    content.update(export.end.covered)
     _hold_to_the_manifest(walk, content.hexdigest() if beside else None)
-    compared = _compared(walk.kept, manifest.size, bool(kept))
+    walk.kept.prove(checkpoint, proofs)
+    compared = _compared(walk.kept, manifest.size)
     good = Verdict.SELECTION if manifest.selection else Verdict.VERIFIED
-    sentences = [*_shown(walk), *_vouched(signers), *compared, _not_shown(walk, bool(kept))]
+    sentences = [*_shown(walk), *_vouched(signed, signers), *compared, _not_shown(walk)]
     return Report(good if signers else Verdict.UNKNOWN_SIGNER, tuple(sentences))
 
 
@@ -970,7 +1116,7 @@ def _manifest(export: _File) -> tuple[Manifest, Note]:
     try:
         given, lines = export.end.sealed["manifest"], export.end.sealed["signatures"]
         manifest = parse_manifest(given)
-        signed = Note(f"{manifest.origin}/export\n{canonical(given)}\n", tuple(map(parse_signature, lines)))
+        signed = _signed(manifest.origin, "export", given, lines)
     except (Malformed, KeyError, TypeError, AttributeError):
         raise Fault(Verdict.EDITED, "The last line holds no manifest of schema 1 with its signatures.") from None
     if manifest.end is not True:
@@ -1033,12 +1179,16 @@ def _hold_to_the_manifest(walk: _Walk, content_digest: str | None) -> None:
         "left_out": walk.left_out,
         "leaves_digest": walk.leaves.hexdigest() if manifest.format == Format.JSONL else None,
         "policy_revisions": walk.revisions,
-        "right_edge": [base64.b64encode(each).decode() for each in walk.edge.hashes],
+        "right_edge": _in_base64(walk.edge.hashes),
         "neutralised": walk.neutralised if manifest.format == Format.CSV else None,
     }
     for name, value in here.items():
-        if getattr(manifest, name) != value:
+        if getattr(manifest, name) != value or (name == "policy_revisions" and walk.other_revisions):
             raise Fault(Verdict.EDITED, f"The manifest says something else than is here: {name}.")
+    if walk.misfit:
+        line, leaf, name = walk.misfit
+        sentence = f"This entry is none of those selected by {name}={manifest.selection[name]}."
+        raise Fault(Verdict.INSERTED, sentence, line=line, leaf=leaf)
     if walk.first is not None and walk.first < manifest.pruned:
         raise Fault(Verdict.EDITED, f"The manifest says that leaf {walk.first} was pruned, and it is here.")
     if manifest.pruned and walk.pruned_by is None and not manifest.selection:
@@ -1132,41 +1282,52 @@ def _differing(here: Edge, told: Edge) -> tuple[int, int] | None:
 # --- What was proven, in words ---------------------------------------------------------------------------------------
 
 
-def _compared(kept: _Kept, size: int, brought: bool) -> list[str]:
+def _compared(kept: _Kept, size: int) -> list[str]:
     """What the kept checkpoints show. Raises ``Fault`` when the log is another one now, or when they show nothing."""
     if kept.other:
         other = min(kept.other)
         same = max([each for each in kept.same if each < other], default=0)
         sentence = f"The checkpoint of size {other} that you kept does not fit: this is another history of the log."
         raise Fault(Verdict.INCONSISTENT, sentence, f"It differs somewhere between leaf {same} and leaf {other - 1}.")
+    if kept.double is not None:
+        sentence = f"Two checkpoints of size {kept.double} that you brought differ: the log has shown two histories."
+        raise Fault(Verdict.INCONSISTENT, sentence)
     if kept.ahead:
-        newest = kept.ahead[0].size
+        newest = kept.ahead[0][0]
         sentence = f"You kept a checkpoint of size {newest}, and this reaches to size {size}: take a newer one."
         raise Fault(Verdict.NOT_COMPARED, sentence)
-    if kept.passed and max(kept.passed) > max(kept.same, default=-1):
-        leaf = max(kept.passed)
-        sentence = f"The checkpoint of size {leaf} that you kept cannot be compared: leaves around it are left out."
-        raise Fault(Verdict.NOT_COMPARED, sentence, leaf=leaf)
+    reached, newest = max(kept.same, default=-1), max([each for each, _ in kept.passed], default=-1)
+    if newest > reached:
+        sentence = f"The checkpoint of size {newest} that you kept cannot be compared: leaves around it are left out."
+        ask = f"Bring the log's proof with --consistency: /api/v1/checkpoints/consistency?old={newest}&new={size}"
+        raise Fault(Verdict.NOT_COMPARED, sentence, ask, leaf=newest)
     if not kept.same:
-        if brought:
+        if kept.strangers:
             raise Fault(Verdict.NOT_COMPARED, "None of the checkpoints that you brought is of this log.")
         return []
-    said = [f"The log begins as it did in the checkpoints that you kept, the last of them of size {kept.same[-1]}."]
+    which = f"{len(kept.same):,} of the checkpoints" if kept.passed or kept.strangers else "the checkpoints"
+    said = [f"The log begins as it did in {which} that you kept, the last of them of size {reached}."]
     if kept.passed:
         said.append(f"Smaller ones, {len(kept.passed):,} in all, cannot be compared: leaves around them are left out.")
+    if kept.strangers:
+        said.append(f"Others, {kept.strangers:,} in all, are of other logs and show nothing here.")
     return said
 
 
-def _vouched(signers: Sequence[VerifierKey]) -> Iterator[str]:
+def _vouched(signed: Note, signers: Sequence[VerifierKey]) -> Iterator[str]:
     for key in signers:
         yield f"It is signed by the key {key.name}+{key.key_id.hex()}, which you brought."
+    known = [key.key_id for key in signers]
+    others = ", ".join(each.key_id.hex() for each in signed.signatures if each.key_id not in known)
+    if signers and others:
+        yield f"Signatures by keys that you did not bring show nothing: {others}."
     if not signers:
         yield "Anybody could have made it: bring the log's public key with --key, from somewhere else than this file."
 
 
 def _shown(walk: _Walk) -> Iterator[str]:
     manifest = walk.manifest
-    by = ", ".join(name for name in _FILTERS if name in manifest.selection)
+    by = ", ".join(f"{name}={value}" for name, value in manifest.selection.items())
     leaves = f"leaf {walk.first}" if walk.count == 1 else f"leaves {walk.first} to {walk.last}"
     which = f", selected by {by}" if by else f", {leaves}" if walk.count else ""
     yield _sealed(walk.count, f"{manifest.origin}{which}", manifest.size)
@@ -1186,15 +1347,15 @@ def _sealed(count: int, what: str, size: int) -> str:
     return f"{entries} of {what}, {they_are} sealed under the checkpoint of size {size}."
 
 
-def _not_shown(walk: _Walk, brought: bool) -> str:
+def _not_shown(walk: _Walk) -> str:
     left_out = f"{walk.left_out:,} leaves that are left out, and so not whether one of them belongs here"
-    return f"Not shown: {f'{left_out}; ' if walk.manifest.selection else ''}{_before_and_after(brought)}"
+    return f"Not shown: {f'{left_out}; ' if walk.manifest.selection else ''}{_before_and_after(walk.kept)}"
 
 
-def _before_and_after(brought: bool) -> str:
+def _before_and_after(kept: _Kept) -> str:
     """A signature alone says what the log's owner says today."""
     another = "whether the log had another history before, which only checkpoints tell that you or a witness kept"
-    return f"{'' if brought else f'{another}; '}what came after the checkpoint."
+    return f"{'' if kept.same else f'{another}; '}what came after the checkpoint."
 
 
 # --- Verifying an evidence pack --------------------------------------------------------------------------------------
@@ -1203,27 +1364,40 @@ def _before_and_after(brought: bool) -> str:
 #  "entries":[{"index":…,"line":"…","proof":["hash",…]},…],"count":…,"signatures":[…]}
 #
 # The signature lines are those of a note whose text is the origin and "/pack", and on the next line the JSON of all
-# members before them, without spaces.
+# members before them, without spaces. So is the file, and it ends in a newline.
 
 _PACK: Final = b'"evidence_pack"'
+#: Hundreds of entries. A pack is read whole, so a larger one would take much memory, and so would one in which a value
+#: begins at more than every sixteenth byte; in a desk's it is about every thirtieth.
+_LARGEST_PACK: Final = 1 << 20
+_BYTES_OF_A_VALUE: Final = 16
 
 
-def verify_pack(data: bytes, keys: Sequence[VerifierKey], kept: Sequence[Checkpoint]) -> Report:
+def verify_pack(
+    file: BinaryIO, keys: Sequence[VerifierKey], checkpoints: Iterable[Checkpoint], proofs: Sequence[Consistency]
+) -> Report:
     """What an evidence pack proves: that its entries, all about one elicitation, are in the log.
 
-    Raises ``Fault`` with what is wrong.
+    Raises ``Fault`` with what is wrong, ``CouldNotRun``, and what reading a file raises.
     """
+    data = file.read(_LARGEST_PACK + 1)
+    if len(data) > _LARGEST_PACK:
+        raise CouldNotRun(f"a pack of more than {_LARGEST_PACK >> 20} MiB: export the elicitation instead")
     if not data.rstrip().endswith(b"}"):
         raise Fault(Verdict.TRUNCATED, "The pack ends in the middle: what came after is cut off.")
     try:
+        if _BYTES_OF_A_VALUE * sum(map(data.count, (b",", b"{", b"["))) > len(data):
+            raise Malformed("more values than a pack has")
         given = parse_json(data)
+        its_own_spelling = data == f"{canonical(given)}\n".encode()
         lines = given.pop("signatures")
         pack = _filled(Pack, given)
-        signed = Note(f"{pack.origin}/pack\n{canonical(given)}\n", tuple(map(parse_signature, lines)))
+        signed = _signed(pack.origin, "pack", given, lines)
         entries = [
             (each["index"], each["line"].encode(), tuple(map(from_base64, each["proof"]))) for each in pack.entries
         ]
-        about = f',"elicitation_id":"{pack.elicitation_id}"'.encode()
+        if not _WORD.fullmatch(pack.elicitation_id):
+            raise Malformed("no elicitation's id")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Fault(Verdict.EDITED, "This is not, member for member, an evidence pack with its signatures.") from None
     if pack.evidence_pack != 1:
@@ -1232,9 +1406,10 @@ def verify_pack(data: bytes, keys: Sequence[VerifierKey], kept: Sequence[Checkpo
     note, checkpoint = _checkpoint(pack.checkpoint, origin, size)
     before = -1
     for number, (leaf, line, proof) in enumerate(entries, 1):
-        if _place(Record(line)) != (leaf, pack.tenant.encode()) or about not in line:
+        is_place = type(leaf) is int and _place(Record(line)) == (leaf, pack.tenant.encode())
+        if not is_place or _said(line, "elicitation_id") != pack.elicitation_id:
             sentence = f"Entry {number} of the pack is not of this log, or not about this elicitation."
-            raise Fault(Verdict.INSERTED, sentence, leaf=leaf)
+            raise Fault(Verdict.INSERTED, sentence, leaf=leaf if type(leaf) is int else None)
         if leaf <= before:
             verdict = Verdict.INSERTED if leaf == before else Verdict.REORDERED
             raise Fault(verdict, f"Entry {number} of the pack should not come after the one before it.", leaf=leaf)
@@ -1247,28 +1422,36 @@ def verify_pack(data: bytes, keys: Sequence[VerifierKey], kept: Sequence[Checkpo
         verdict = Verdict.REMOVED if len(entries) < pack.count else Verdict.INSERTED
         raise Fault(verdict, f"The pack counts {pack.count} entries; here are {len(entries)}.")
     signers = _signers(note, signed, origin, keys)
-    mine = _Kept(each for each in kept if each.origin == origin)
-    mine.compare(checkpoint)
+    if not its_own_spelling:
+        sentence = "It says what was packed, but not byte for byte as it was written: keep the download as it came."
+        raise Fault(Verdict.EDITED, sentence)
+    kept = _Kept(checkpoints, origin)
+    kept.compare(checkpoint)
+    kept.prove(checkpoint, proofs)
     sentences = [
-        _sealed(len(entries), f"{origin}, about one elicitation", size),
-        *_vouched(signers),
-        *_compared(mine, size, bool(kept)),
-        f"Not shown: whether other leaves are about it too; {_before_and_after(bool(kept))}",
+        _sealed(len(entries), f"{origin}, about elicitation {pack.elicitation_id}", size),
+        *_vouched(signed, signers),
+        *_compared(kept, size),
+        f"Not shown: whether other leaves are about it too; {_before_and_after(kept)}",
     ]
     return Report(Verdict.SELECTION if signers else Verdict.UNKNOWN_SIGNER, tuple(sentences))
 
 
 # --- The command -----------------------------------------------------------------------------------------------------
 
-_NOTES: Final = re.compile(r"((?:[^\n]+\n)+\n(?:\u2014 [^\n]+\n)+)\n*")
+#: Far more than a checkpoint with as many signatures as it may have, or a proof, takes.
+_LARGEST_NOTE: Final = 1 << 16
 _HELP: Final = """\
 examples:
   verify.py acme.jsonl --key acme.vkey
   verify.py acme.csv --key acme.vkey --checkpoint kept-in-march.note --checkpoint witness.notes
+  verify.py pack.json --key acme.vkey --checkpoint kept-in-march.note --consistency proof.json
 
 A KEYFILE holds verifier keys, <name>+<id>+<base64>, one to a line; what follows a # is not read. Take it from somebody
 who knows the log, not from where the export came from. A NOTE is a file with checkpoints that you or a witness kept;
-they count because you kept them, so their signatures are not looked at.
+they count because you kept them, so their signatures are not looked at. A PROOF leads from one of them to the file's
+checkpoint where the file leaves out what lies between, as packs and selections do: what the log's API answers to
+/api/v1/checkpoints/consistency?old=SIZE&new=SIZE, with the size that you kept and the file's.
 
 The first line of the answer is the verdict. Exit code 0: verified, or verified selection. 1: anything else was found,
 or nobody vouches for the file. 2: could not run.
@@ -1286,34 +1469,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", metavar="FILE", type=Path, help="the export or the evidence pack")
     parser.add_argument("--key", metavar="KEYFILE", type=Path, action="append", default=[], help="the log's keys")
     parser.add_argument("--checkpoint", metavar="NOTE", type=Path, action="append", default=[], help="kept checkpoints")
+    parser.add_argument("--consistency", metavar="PROOF", type=Path, action="append", default=[], help="proofs of them")
     given = parser.parse_args(arguments)
     try:
         keys = [key for path in given.key for key in read_keys(path)]
-        kept = [checkpoint for path in given.checkpoint for checkpoint in read_checkpoints(path)]
-        report = verify(given.file, keys, kept)
+        proofs = [read_consistency(path) for path in given.consistency]
+        report = verify(given.file, keys, chain.from_iterable(map(read_checkpoints, given.checkpoint)), proofs)
     except CouldNotRun as reason:
-        sys.stderr.write(f"could not run: {reason}\n")
+        sys.stderr.write(f"could not run: {_visible(str(reason))}\n")
         return 2
     except OSError as error:
-        sys.stderr.write(f"could not run: {error.filename or given.file}: {error.strerror or 'cannot be read'}\n")
+        problem = f"{error.filename or given.file}: {error.strerror or 'cannot be read'}"
+        sys.stderr.write(f"could not run: {_visible(problem)}\n")
         return 2
     sys.stdout.write(f"{report}\n")
     return 0 if report.verdict.good else 1
 
 
-def verify(path: Path, keys: Sequence[VerifierKey], kept: Sequence[Checkpoint] = ()) -> Report:
+def verify(
+    path: Path,
+    keys: Sequence[VerifierKey],
+    checkpoints: Iterable[Checkpoint] = (),
+    proofs: Sequence[Consistency] = (),
+) -> Report:
     """What a file proves, as ``verify_file`` says. Raises ``CouldNotRun`` and ``OSError``."""
     with path.open("rb") as file:
-        return verify_file(file, keys, kept)
+        return verify_file(file, keys, checkpoints, proofs)
 
 
-def verify_file(file: BinaryIO, keys: Sequence[VerifierKey], kept: Sequence[Checkpoint] = ()) -> Report:
+def verify_file(
+    file: BinaryIO,
+    keys: Sequence[VerifierKey],
+    checkpoints: Iterable[Checkpoint] = (),
+    proofs: Sequence[Consistency] = (),
+) -> Report:
     """What an export or an evidence pack proves by the keys that the auditor brought and the checkpoints that the
-    auditor kept, or what is wrong with it and where. Raises ``CouldNotRun`` and what reading a file raises."""
+    auditor kept, with proofs of these, or what is wrong with it and where.
+
+    Raises ``CouldNotRun`` and what reading a file raises.
+    """
     try:
-        is_pack = _PACK in file.read(64)
+        judge = verify_pack if _PACK in file.read(64) else verify_export
         file.seek(0)
-        return verify_pack(file.read(), keys, kept) if is_pack else verify_export(file, keys, kept)
+        return judge(file, keys, checkpoints, proofs)
     except Fault as fault:
         return fault.report
 
@@ -1337,25 +1535,65 @@ def read_keys(path: Path) -> list[VerifierKey]:
     return keys
 
 
-def read_checkpoints(path: Path) -> list[Checkpoint]:
-    """The checkpoints in a file of one or more signed notes. Raises ``CouldNotRun`` and ``OSError``."""
-    text, at, found = _text(path), 0, []
-    while at < len(text) and (note := _NOTES.match(text, at)):
-        at = note.end()
-        try:
-            found.append(parse_checkpoint(parse_note(note[1]).text))
-        except Malformed as problem:
-            raise CouldNotRun(f"{path}: {problem}") from None
-    if at < len(text) or not found:
-        raise CouldNotRun(f"{path}: not one signed checkpoint after another")
-    return found
+def read_checkpoints(path: Path) -> Iterator[Checkpoint]:
+    """The checkpoints in a file of one or more signed notes, one after another: a witness's file may be large.
+
+    Raises ``CouldNotRun`` and ``OSError``.
+    """
+    found = False
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for text in _notes(file):
+                yield parse_checkpoint(parse_note(text).text)
+                found = True
+    except UnicodeDecodeError:
+        raise CouldNotRun(f"{path}: not a text in UTF-8") from None
+    except Malformed as problem:
+        raise CouldNotRun(f"{path}: {problem}") from None
+    if not found:
+        raise CouldNotRun(f"{path}: no checkpoint in it")
+
+
+def _notes(file: TextIO) -> Iterator[str]:
+    """Signed notes, of which each ends with its last signature line; between them lines may be empty."""
+    note, signed = "", False
+    while line := file.readline(_LARGEST_NOTE):
+        if signed and not line.startswith(_DASH):
+            yield note
+            note, signed = "", False
+        if note or line != "\n":
+            note += line
+            signed = line.startswith(_DASH)
+        if len(note) > _LARGEST_NOTE:
+            raise Malformed("a checkpoint is not that long")
+    if note:
+        yield note
+
+
+def read_consistency(path: Path) -> Consistency:
+    """A consistency proof as the log's API answers it: ``{"old":…,"new":…,"proof":["hash",…]}``.
+
+    Raises ``CouldNotRun`` and ``OSError``.
+    """
+    with path.open("rb") as file:
+        content = file.read(_LARGEST_NOTE)
+    with suppress(Malformed, TypeError):
+        match parse_json(content):
+            case {"old": int(old), "new": int(new), "proof": list(proof)}:
+                return Consistency(old, new, tuple(map(from_base64, proof)))
+    raise CouldNotRun(f"{path}: not a consistency proof, as the log's API answers it")
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise CouldNotRun(f"{path}: not a text in UTF-8") from None
+
+
+def _visible(text: str) -> str:
+    """A text in which nothing can steer a terminal: names of files come from others, too."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 if __name__ == "__main__":

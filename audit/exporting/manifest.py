@@ -26,14 +26,17 @@ def sealed(
     Raises ``audit.tree.NotKept`` when the tree at the checkpoint's size cannot be told any more.
     """
     head, format_ = rendering.head, rendering.format
-    digest = "leaves_digest" if format_ is Format.JSONL else "content_digest"
+    said_at = f"{made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+    named = "leaves_digest" if format_ is Format.JSONL else "content_digest"
+    digest = rendering.digest.copy()
+    digest.update(rendering.ending(said_at))
     manifest = {
         "schema": 1,
         "format": format_.value,
         "origin": head.origin,
         "tenant": head.tenant,
         "export": str(export),
-        "made_at": f"{made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z",
+        "made_at": said_at,
         "selection": head.selection,
         "size": head.size,
         "count": rendering.count,
@@ -41,7 +44,7 @@ def sealed(
         "last": rendering.last,
         "left_out": head.size - rendering.count,
         "pruned": min(log.pruned, head.size),
-        digest: rendering.digest.hexdigest(),
+        named: digest.hexdigest(),
         "policy_revisions": sorted(rendering.revisions),
         **({"neutralised": rendering.neutralised} if format_ is Format.CSV else {}),
         "checkpoint": checkpoint.note,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from audit.verify import Format, Verdict
-from tests.audit.export_files import ORIGIN, Exporter, entry_line, judge
+from tests.audit.export_files import ORIGIN, SINCE, Exporter, entry_line, judge
 
 SIZE = 23
 LEAVES = [entry_line(index) for index in range(SIZE)]
 LOG = Exporter(LEAVES)
-EVENT: dict[str, object] = {"event": "admit"}
 
 every_format = pytest.mark.parametrize("format_", list(Format))
 
@@ -75,7 +74,7 @@ def test_an_export_that_does_not_reach_to_what_was_kept_hides_the_rest(format_: 
 
 @every_format
 def test_a_checkpoint_inside_of_what_is_left_out_cannot_be_compared(format_: Format) -> None:
-    selected = Exporter(LEAVES, shown={3, 4, 20}, selection=EVENT).write(format_)
+    selected = Exporter(LEAVES, shown={3, 4, 20}, selection=SINCE).write(format_)
     report = judge(selected, kept=[LOG.checkpoint(11)])
     assert (report.verdict, report.leaf) == (Verdict.NOT_COMPARED, 11)
     assert not report.verdict.good
@@ -84,7 +83,7 @@ def test_a_checkpoint_inside_of_what_is_left_out_cannot_be_compared(format_: For
 @every_format
 @pytest.mark.parametrize("size", [0, 2, 3, 4, 5, 6, 8, 16, 20, 21, 22, 23])
 def test_a_checkpoint_where_a_block_of_what_is_left_out_ends_can(format_: Format, size: int) -> None:
-    selected = Exporter(LEAVES, shown={3, 4, 20}, selection=EVENT).write(format_)
+    selected = Exporter(LEAVES, shown={3, 4, 20}, selection=SINCE).write(format_)
     assert judge(selected, kept=[LOG.checkpoint(size)]).verdict is Verdict.SELECTION
     other = rewritten(0).checkpoint(size)
     assert judge(selected, kept=[other]).verdict is (Verdict.INCONSISTENT if size else Verdict.SELECTION)

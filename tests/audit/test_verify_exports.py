@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from audit import note
+from audit.exporting.formats.rendering import revisions_of
 from audit.verify import Format, Verdict, VerifierKey, parse_key
-from tests.audit.export_files import KEYS, ORIGIN, RING, Exporter, entry_line, judge
+from tests.audit.export_files import KEYS, ORIGIN, RING, SINCE, Exporter, entry_line, judge
 
 SIZE = 23
 LEAVES = [entry_line(index) for index in range(SIZE)]
@@ -14,7 +15,6 @@ SHOWN = {3, 4, 9, 20}
 PRUNED = 7
 #: The log after a prune of its first seven leaves, which one of its own entries tells of.
 SURVIVING = [*LEAVES[:-1], entry_line(SIZE - 1, event="pruned", repeat_count=PRUNED)]
-EVENT: dict[str, object] = {"event": "admit"}
 
 every_format = pytest.mark.parametrize("format_", list(Format))
 
@@ -88,11 +88,11 @@ def test_a_checkpoint_older_than_the_key_is_vouched_for_by_the_manifest(format_:
 @every_format
 @pytest.mark.parametrize("shown", [SHOWN, {0}, {22}, {0, 22}, set(range(SIZE)), set(range(5, 9)), set()], ids=str)
 def test_a_selection_is_a_verified_selection(format_: Format, shown: set[int]) -> None:
-    report = judge(Exporter(LEAVES, shown=shown, selection=EVENT).write(format_))
+    report = judge(Exporter(LEAVES, shown=shown, selection=SINCE).write(format_))
     assert report.verdict is Verdict.SELECTION, report
-    assert "selected by event" in report.sentences[0]
+    assert ", selected by since=2026-11-30T12:00:00.000000Z, " in report.sentences[0]
     assert f"Not shown: {SIZE - len(shown)} leaves that are left out" in report.sentences[-1]
-    assert judge(Exporter(LEAVES, shown=shown, selection=EVENT).write(format_), []).verdict is Verdict.UNKNOWN_SIGNER
+    assert judge(Exporter(LEAVES, shown=shown, selection=SINCE).write(format_), []).verdict is Verdict.UNKNOWN_SIGNER
 
 
 @every_format
@@ -118,10 +118,23 @@ def test_a_pruned_log_says_from_where_it_is_kept_and_what_tells_of_it(format_: F
 
 
 @every_format
+def test_a_prune_that_is_under_way_is_told_by_the_entry_that_ordered_all_of_it(format_: Format) -> None:
+    leaves = [*LEAVES[:-1], entry_line(22, event="pruned", repeat_count=PRUNED + 5)]
+    report = judge(Exporter(leaves, pruned=PRUNED).write(format_))
+    assert report.verdict is Verdict.VERIFIED
+    assert "Leaves 0 to 6 are pruned; leaf 22 tells of it." in report.sentences
+
+
+@every_format
 @pytest.mark.parametrize(
     "leaves",
-    [LEAVES, [*LEAVES[:-1], entry_line(22, event="pruned", repeat_count=PRUNED - 1)], [*SURVIVING[:-1], LEAVES[-1]]],
-    ids=["no entry tells of it", "an entry tells of fewer", "another entry stands there"],
+    [
+        LEAVES,
+        [*LEAVES[:-1], entry_line(22, event="pruned", repeat_count=PRUNED - 1)],
+        [*SURVIVING[:-1], LEAVES[-1]],
+        [*LEAVES[:-1], entry_line(22, event="pruned", repeat_count=None)],
+    ],
+    ids=["no entry tells of it", "an entry tells of fewer", "another entry stands there", "it tells of no number"],
 )
 def test_a_loss_at_the_head_that_no_prune_explains_is_a_removal(format_: Format, leaves: list[bytes]) -> None:
     report = judge(Exporter(leaves, pruned=PRUNED).write(format_))
@@ -130,7 +143,7 @@ def test_a_loss_at_the_head_that_no_prune_explains_is_a_removal(format_: Format,
 
 @every_format
 def test_a_selection_of_a_pruned_log_does_not_have_to_show_the_prune(format_: Format) -> None:
-    export = Exporter(SURVIVING, shown={9, 12}, selection=EVENT, pruned=PRUNED)
+    export = Exporter(SURVIVING, shown={9, 12}, selection=SINCE, pruned=PRUNED)
     report = judge(export.write(format_))
     assert report.verdict is Verdict.SELECTION
     assert "what would tell of it is not in this selection" in str(report)
@@ -138,7 +151,7 @@ def test_a_selection_of_a_pruned_log_does_not_have_to_show_the_prune(format_: Fo
 
 @every_format
 def test_what_is_there_was_not_pruned(format_: Format) -> None:
-    export = Exporter(SURVIVING, shown={5, 12}, selection=EVENT, pruned=PRUNED)
+    export = Exporter(SURVIVING, shown={5, 12}, selection=SINCE, pruned=PRUNED)
     assert judge(export.write(format_)).verdict is Verdict.EDITED
 
 
@@ -146,7 +159,15 @@ def test_what_is_there_was_not_pruned(format_: Format) -> None:
 @pytest.mark.parametrize("shown", [set(range(SIZE)) - {9}, set(range(1, SIZE)), set(range(SIZE - 1))], ids=len)
 def test_an_export_that_says_it_is_whole_leaves_nothing_out(format_: Format, shown: set[int]) -> None:
     """Here with hashes that are right, so that the root is too, and signed by the desk itself."""
-    export = Exporter(LEAVES, shown=shown, selection=EVENT, lies={"selection": {}}).write(format_)
-    export = export.replace(b'"selection":{"event":"admit"}', b'"selection":{}')
+    export = Exporter(LEAVES, shown=shown, selection=SINCE, lies={"selection": {}}).write(format_)
+    export = export.replace(b'"selection":{"since":"2026-11-30T12:00:00.000000Z"}', b'"selection":{}')
     report = judge(export)
     assert (report.verdict, report.leaf) == (Verdict.REMOVED, min(set(range(SIZE)) - shown))
+
+
+@every_format
+def test_a_line_that_ends_in_its_policy_revision_counts_as_any_other(format_: Format) -> None:
+    leaf = entry_line(0, actor_kind=None, latency_ms=None)
+    assert leaf.endswith(b'"policy_revision":7}')
+    assert judge(Exporter([leaf]).write(format_)).verdict is Verdict.VERIFIED
+    assert revisions_of([leaf]) == {7}

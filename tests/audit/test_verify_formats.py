@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from audit import line
 from audit.models import LedgerEntry
 from audit.verify import PLAIN, Format, Verdict
-from tests.audit.export_files import Exporter, entry_line, judge
+from tests.audit.export_files import SINCE, Exporter, entry_line, judge
 
 SIZE = 23
 LEAVES = [entry_line(index) for index in range(SIZE)]
-EVENT: dict[str, object] = {"event": "admit"}
 
 every_format = pytest.mark.parametrize("format_", list(Format))
 
@@ -112,24 +111,12 @@ def test_what_is_no_export_is_called_none(content: bytes) -> None:
 
 @every_format
 def test_a_file_that_is_cut_anywhere_is_never_good(format_: Format) -> None:
-    content = Exporter(LEAVES[:5], shown={1, 3}, selection=EVENT).write(format_)
+    content = Exporter(LEAVES[:5], shown={1, 3}, selection=SINCE).write(format_)
     ends = [at + 1 for at, byte in enumerate(content) if byte == ord("\n")]
     for cut in sorted({*range(0, len(content), 37), *ends, *(end - 1 for end in ends)} - {len(content)}):
         report = judge(content[:cut])
         assert report.verdict in (Verdict.TRUNCATED, Verdict.NOT_AN_EXPORT), cut
         assert report.verdict is Verdict.TRUNCATED or cut < len(content.split(b"\n")[0]), cut
-
-
-@every_format
-def test_any_byte_changed_is_noticed(format_: Format) -> None:
-    """But in the signatures, where one that holds is enough, and beside an OCSF manifest, where nothing is claimed."""
-    content = Exporter(LEAVES[:5], shown={1, 3}, selection=EVENT).write(format_)
-    manifest, last = content.index(b"schema"), content.rindex(b"\n", 0, -1)
-    for at in range(0, content.index(b"signatures"), 7):
-        if last < at < manifest and format_ is Format.OCSF:
-            continue
-        changed = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
-        assert not judge(changed).verdict.good, content[max(0, at - 20) : at + 20]
 
 
 def test_a_line_longer_than_any_entry_is_not_read_into_memory() -> None:
@@ -152,7 +139,7 @@ def test_the_columns_without_quotes_are_those_that_are_no_texts() -> None:
     assert json.loads(LEAVES[0]).keys() <= set(line.NAMES)
 
 
-SMALL = {each.value: Exporter(LEAVES[:5], shown={1, 3}, selection=EVENT).write(each) for each in Format}
+SMALL = {each.value: Exporter(LEAVES[:5], shown={1, 3}, selection=SINCE).write(each) for each in Format}
 SMALL["pack"] = Exporter(LEAVES[:5]).pack()
 #: What a careless reader would trip over.
 PIECES = [
@@ -174,4 +161,4 @@ def test_whatever_a_file_holds_there_is_a_verdict_and_it_is_good_only_for_the_fi
         changed = changed[:start] + other + changed[data.draw(st.sampled_from([start, stop])) :]
     assert judge(changed, keys=[]).verdict in Verdict
     if changed.splitlines()[:-1] != content.splitlines()[:-1]:
-        assert not judge(changed).verdict.good or name == "pack"  # where a space more says nothing else
+        assert not judge(changed).verdict.good

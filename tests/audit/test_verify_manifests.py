@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from audit.verify import Format, Verdict
-from tests.audit.export_files import KEYS, Exporter, entry_line, judge
+from tests.audit.export_files import KEYS, SINCE, Exporter, entry_line, judge
 
 SIZE = 23
 LEAVES = [entry_line(index) for index in range(SIZE)]
 SHOWN = {3, 4, 9, 20}
-EVENT: dict[str, object] = {"event": "admit"}
 
 every_format = pytest.mark.parametrize("format_", list(Format))
 
@@ -100,7 +99,7 @@ def test_a_digest_that_is_another_is_found_out(digest: str, format_: Format) -> 
 @pytest.mark.parametrize("flaw", ["hash", "from", "to", "fewer", "more", "count", "early", "beyond"])
 def test_what_is_left_out_cannot_be_lied_about(format_: Format, flaw: str) -> None:
     """``from`` 10 and ``to`` 20 tell of the stretch between leaves 9 and 20."""
-    export = Exporter(LEAVES, shown=SHOWN, selection=EVENT)
+    export = Exporter(LEAVES, shown=SHOWN, selection=SINCE)
     true = export.stretch(10, 20)
     hashes: list[str] = list(true["hashes"])  # type: ignore[call-overload]
     lie = dict(true)
@@ -131,7 +130,7 @@ def test_what_is_left_out_cannot_be_lied_about(format_: Format, flaw: str) -> No
 @every_format
 def test_an_entry_that_is_hidden_in_a_selection_is_a_removal(format_: Format) -> None:
     """Its hash stands in its place, so that the root is right: the signed count is not."""
-    shown = Exporter(LEAVES, shown=SHOWN, selection=EVENT).write(format_).splitlines(keepends=True)
-    hidden = Exporter(LEAVES, shown=SHOWN - {9}, selection=EVENT).write(format_).splitlines(keepends=True)
+    shown = Exporter(LEAVES, shown=SHOWN, selection=SINCE).write(format_).splitlines(keepends=True)
+    hidden = Exporter(LEAVES, shown=SHOWN - {9}, selection=SINCE).write(format_).splitlines(keepends=True)
     report = judge(b"".join([*hidden[:-1], shown[-1]]))
     assert report.verdict is Verdict.REMOVED

@@ -28,7 +28,7 @@ def test_a_pack_shows_its_entries_and_not_that_there_are_no_others() -> None:
     report = judge(LOG.pack())
     assert report.verdict is Verdict.SELECTION
     assert report.sentences[0] == (
-        f"6 entries of {ORIGIN}, about one elicitation, are as they were sealed under the checkpoint of size 23."
+        f"6 entries of {ORIGIN}, about elicitation {ABOUT}, are as they were sealed under the checkpoint of size 23."
     )
     assert report.sentences[-1].startswith("Not shown: whether other leaves are about it too")
 
@@ -39,9 +39,10 @@ def test_a_pack_needs_a_key_that_the_auditor_brought() -> None:
     assert judge(LOG.pack(), KEYS[1:]).verdict is Verdict.SELECTION
 
 
-def test_a_pack_that_was_saved_with_spaces_still_says_the_same() -> None:
-    saved = json.dumps(json.loads(LOG.pack()), indent=1, ensure_ascii=False).encode()
-    assert judge(saved).verdict is Verdict.SELECTION
+def test_a_pack_that_was_saved_in_another_spelling_is_not_the_download_any_more() -> None:
+    report = judge(json.dumps(json.loads(LOG.pack()), indent=1, ensure_ascii=False).encode())
+    assert report.verdict is Verdict.EDITED
+    assert "keep the download as it came" in str(report)
 
 
 def test_the_pack_of_an_elicitation_without_entries_is_empty() -> None:
@@ -96,6 +97,9 @@ TAMPERING: list[tuple[str, Callable[[Pack], object], Verdict, int | None]] = [
         40,
     ),
     ("another elicitation", lambda pack: pack.update(elicitation_id="0"), Verdict.INSERTED, 1),
+    ("an elicitation that is none", lambda pack: pack.update(elicitation_id="\x1b[2J"), Verdict.EDITED, None),
+    ("a place that is true", lambda pack: entry(0)(pack).update(index=True), Verdict.INSERTED, None),
+    ("a place that is a text", lambda pack: entry(1)(pack).update(index="\x1b[2K5"), Verdict.INSERTED, None),
     ("another date", lambda pack: pack.update(made_at="yesterday"), Verdict.EDITED, None),
     ("another count", lambda pack: pack.update(count=7), Verdict.REMOVED, None),
     ("another size", lambda pack: pack.update(size=22), Verdict.EDITED, None),

@@ -4,17 +4,18 @@ Deeds and verdicts are those of the verifier's own matrix, so both hold one file
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import pytest
 
 from audit import line as lines
-from audit import note, packs
+from audit import note, packs, tree
 from audit.models import LedgerEntry, Log
 from audit.seal import seal
-from audit.verify import Format, Verdict, VerifierKey, parse_key
+from audit.verify import Consistency, Format, Verdict, VerifierKey, parse_key
 from elicitation.services import clock
 from tests.audit import exported
 from tests.audit.export_files import ABOUT, KEYS, MADE_AT, ORIGIN, RING, Exporter, entry_line, judge
@@ -24,10 +25,13 @@ from tests.tampering.owner import count_on
 pytestmark = pytest.mark.django_db
 
 STRANGER: Final = [parse_key(note.verifier_key(ORIGIN, bytes([9] * 32)))]
+#: What a selection spells in its own way.
+MOMENTS: Final = ("since", "until")
 #: The checkpoints that an auditor may have kept.
 EARLIER: Final = Exporter(LEAVES).checkpoint(SIZE - 3)
 LATER: Final = Exporter([*LEAVES, entry_line(SIZE)]).checkpoint()
-OF_ANOTHER_HISTORY: Final = Exporter([*LEAVES[:4], entry_line(4, event="cancel"), *LEAVES[5:]]).checkpoint(SIZE - 3)
+OTHER_LEAVES: Final = [*LEAVES[:4], entry_line(4, event="cancel"), *LEAVES[5:]]
+OF_ANOTHER_HISTORY: Final = Exporter(OTHER_LEAVES).checkpoint(SIZE - 3)
 
 
 @pytest.fixture
@@ -112,6 +116,36 @@ def test_a_selection_that_was_tampered_with_is_none(log: Log, format_: Format) -
         assert judge(b"".join(changed)).verdict is verdict, name
 
 
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("selection", [{}, {"event": "shown"}], ids=["whole", "selected"])
+def test_nothing_can_be_put_beside_what_the_desk_sealed(log: Log, format_: Format, selection: dict[str, str]) -> None:
+    """Into the lines that are no entries, by somebody without a key."""
+    file = list(written(log, format_, **selection).lines)
+    for number, line in enumerate(file):
+        if not line.startswith((b'{"ledger_export"', b'{"left_out"')) and b"manifest" not in line:
+            continue
+        for at in (found.end() for found in re.finditer(rb'[{}\[\],"]+', line)):
+            for piece in (b" ", b",x", b',"event":"answer_accept"', b'"raw_data":"{}",', b"," + LEAVES[2][1:-1]):
+                changed = b"".join([*file[:number], line[:at] + piece + line[at:], *file[number + 1 :]])
+                assert not judge(changed).verdict.good, line[:at][-40:] + piece
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_every_selection_that_the_desk_makes_fits_what_it_says_it_is_by(log: Log, format_: Format) -> None:
+    began, middle = datetime(1, 1, 1, tzinfo=UTC), datetime.fromisoformat("2026-11-30T12:00:09.000009Z")
+    for selection, count in (
+        ({"since": began}, SIZE),
+        ({"since": middle}, SIZE - 9),
+        ({"until": middle, "event": "shown"}, 3),
+        ({"elicitation_id": ABOUT}, 3),
+        ({"policy_revision": 8}, SIZE - 8),
+    ):
+        report = judge(b"".join(written(log, format_, **selection).lines))
+        assert report.verdict is Verdict.SELECTION, selection
+        assert report.sentences[0].startswith(f"{count} entries of {ORIGIN}, selected by ")
+        assert all(f"{name}={selection[name]}" in report.sentences[0] for name in selection if name not in MOMENTS)
+
+
 def _renamed(_: File, written: list[bytes]) -> None:
     written[:] = [line.replace(b"shown", b"admit") if b"selection" in line else line for line in written]
 
@@ -190,6 +224,19 @@ def test_every_deed_to_a_pack_is_named(log: Log, deed: Callable[[dict[str, Any]]
 
 def _written(pack: dict[str, Any]) -> bytes:
     return (json.dumps(pack, separators=(",", ":")) + "\n").encode()
+
+
+@pytest.mark.parametrize("kind", ["pack", *Format])
+def test_the_desk_proves_what_a_pack_or_a_selection_leaves_out(log: Log, kind: str) -> None:
+    content = packs.pack(log, ABOUT, clock.now(), RING)
+    if kind != "pack":
+        content = b"".join(written(log, Format(kind), elicitation_id=ABOUT).lines)
+    size = log.size if kind == "pack" else SIZE
+    mine, foreign = (Exporter(leaves).checkpoint(13) for leaves in (LEAVES, OTHER_LEAVES))
+    proof = Consistency(13, size, tuple(tree.consistency(log, 13, size)))
+    assert judge(content, kept=[mine]).verdict is Verdict.NOT_COMPARED
+    assert judge(content, kept=[mine], proofs=[proof]).verdict is Verdict.SELECTION
+    assert judge(content, kept=[foreign], proofs=[proof]).verdict is Verdict.INCONSISTENT
 
 
 def test_a_pack_is_held_to_keys_and_checkpoints_too(log: Log) -> None:

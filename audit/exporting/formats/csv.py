@@ -23,7 +23,7 @@ _REVISION: Final = line.NAMES.index("policy_revision")
 
 
 class Csv(Rendering):
-    """``digest`` is over all bytes before the manifest."""
+    """``digest`` is over all bytes before the last record."""
 
     format = Format.CSV
     table = True

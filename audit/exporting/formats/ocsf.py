@@ -65,7 +65,7 @@ _PROGRAMS: Final = frozenset({"service", "provider", "policy", "scheduler"})
 
 
 class Ocsf(Rendering):
-    """``digest`` is over all bytes before the manifest."""
+    """``digest`` is over all bytes before the last record."""
 
     format = Format.OCSF
 
@@ -79,17 +79,20 @@ class Ocsf(Rendering):
             events[0]["unmapped"] = {"left_out": stretch_json(step.left_out)}
         return self._kept(b"\n".join([*map(plain, events), b""]))
 
-    def closing(self, sealed: dict[str, object], left_out: Stretch | None) -> bytes:
-        manifest: Any = sealed["manifest"]
-        unmapped: dict[str, object] = {"left_out": stretch_json(left_out)} if left_out else {}
+    def ending(self, made_at: str) -> bytes:
         event = _event(
             Activity.READ,
-            at=manifest["made_at"],
+            at=made_at,
             failed=False,
             metadata=self._metadata("exported"),
             entity={"type": "Ledger", "uid": self.head.origin},
         )
-        return plain(event | {"unmapped": unmapped | {"manifest": sealed}}) + b"\n"
+        return plain(event)[:-1] + b',"unmapped":{"manifest":'
+
+    def closing(self, sealed: dict[str, object], left_out: Stretch | None) -> bytes:
+        manifest: Any = sealed["manifest"]
+        told = b',"left_out":' + plain(stretch_json(left_out)) if left_out else b""
+        return self.ending(manifest["made_at"]) + plain(sealed) + told + b"}}\n"
 
     def again(self, written: Iterable[bytes]) -> None:
         for line in written:

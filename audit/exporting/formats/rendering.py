@@ -50,6 +50,10 @@ class Rendering(ABC):
     def step(self, step: Step) -> bytes:
         """One step of the walk, in whole lines."""
 
+    def ending(self, made_at: str) -> bytes:
+        """What stands in the last record before the sealed manifest, and is digested with what comes before."""
+        return b""
+
     @abstractmethod
     def closing(self, sealed: dict[str, object], left_out: Stretch | None) -> bytes:
         """The last record: the sealed manifest, and what is left out at the end."""
@@ -83,5 +87,5 @@ def plain(value: object) -> bytes:
 
 def revisions_of(lines: list[bytes]) -> set[int]:
     """The policy revisions that the lines name."""
-    said = {line.partition(b',"policy_revision":')[2].partition(b",")[0] for line in lines}
+    said = {line.partition(b',"policy_revision":')[2].partition(b",")[0].rstrip(b"}") for line in lines}
     return {int(each) for each in said if each.isdigit()}
