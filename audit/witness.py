@@ -29,6 +29,11 @@ LEAST_WAIT: Final = timedelta(seconds=20)
 MOST_WAIT: Final = timedelta(minutes=10)
 _SIZE: Final = re.compile(rb"(0|[1-9]\d{0,18})\n")
 
+#: No note is as long.
+_NEAR: Final = 1 << 16
+#: The last signature of a note, and the empty line behind it.
+_ENDED: Final = re.compile("\u2014 [^\n]*\n\n".encode())
+
 logger = logging.getLogger(__name__)
 
 
@@ -84,7 +89,12 @@ def is_configured() -> bool:
 def due(at: datetime, most: int) -> list[Log]:
     """Logs that have grown since they were witnessed and may be tried again, those that waited longest first."""
     grown = Log.objects.filter(size__gt=F("witnessed_size")).order_by(F("witness_tried_at").asc(nulls_first=True))
-    return [log for log in grown if log.witness_tried_at is None or log.witness_tried_at + _wait(log) <= at][:most]
+    return [log for log in grown if _may_be_tried(log, at)][:most]
+
+
+def _may_be_tried(log: Log, at: datetime) -> bool:
+    tried = log.witness_tried_at
+    return tried is None or tried > at or tried + _wait(log) <= at  # in the future: a clock was ahead
 
 
 def show(log: Log, at: datetime, post: Post) -> bool:
@@ -109,11 +119,13 @@ def show(log: Log, at: datetime, post: Post) -> bool:
 
 
 def append(path: Path, note: str) -> None:
-    """Append ``note`` and an empty line to the file at ``path``, whole and lastingly, or raise ``OSError``."""
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    """Append ``note`` and an empty line to the file at ``path``, whole and lastingly, or raise ``OSError``. What an
+    interruption left of a note at the end goes."""
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        size = os.fstat(handle).st_size
+        size = _whole(handle, os.fstat(handle).st_size)
+        os.ftruncate(handle, size)
         if not size:
             os.fchmod(handle, 0o644)
         try:
@@ -124,6 +136,13 @@ def append(path: Path, note: str) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def _whole(handle: int, size: int) -> int:
+    """How long the file is up to the end of its last note; all of it, if none ends near: then it is none of ours."""
+    start = max(0, size - _NEAR)
+    ends = [ended.end() for ended in _ENDED.finditer(os.pread(handle, size - start, start))]
+    return start + ends[-1] if ends else size if start else 0
 
 
 def _write(handle: int, text: bytes) -> None:

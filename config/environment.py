@@ -112,12 +112,24 @@ def read_ring(name: str) -> Ring:
     return ring
 
 
+def embedded_database() -> Path:
+    """The file of the embedded default."""
+    return state_dir() / "desk.sqlite3"
+
+
 def make_absent_secrets() -> list[str]:
     """Make each secret that is set nowhere, under ``keys/`` of the state folder with mode 0600. Returns their names.
 
-    Raises ``ImproperlyConfigured`` when the folder cannot be written.
+    Raises ``ImproperlyConfigured`` when the folder cannot be written, or the desk had its secrets before: another key
+    would open nothing that the lost one closed, and vouch for nothing that it signed.
     """
     folder = state_dir() / "keys"
+    lost = [name for name in SECRETS if not read_secret(name)] if embedded_database().exists() else []
+    if lost:
+        raise ImproperlyConfigured(
+            f"{', '.join(lost)}: set nowhere, and not in {folder} any more, though this desk has a database. Put back "
+            "what was lost; a new key would not do in its place."
+        )
     made = []
     try:
         state_dir().mkdir(parents=True, exist_ok=True, mode=0o700)

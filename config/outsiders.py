@@ -50,6 +50,6 @@ def _folder_exists(name: str, text: str | None) -> Path | None:
     if text is None:
         return None
     path = Path(text)
-    if not path.is_absolute() or not path.parent.is_dir():
-        raise ImproperlyConfigured(f"{name} is not an absolute path in a folder that exists.")
+    if not path.is_absolute() or not path.parent.is_dir() or (name.endswith("_FILE") and path.is_dir()):
+        raise ImproperlyConfigured(f"{name} is not the absolute path of a file in a folder that exists.")
     return path

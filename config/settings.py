@@ -80,7 +80,7 @@ def _database() -> dict[str, Any]:
     if not url:
         return {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": STATE_DIR / "desk.sqlite3",
+            "NAME": environment.embedded_database(),
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 60,

@@ -17,6 +17,7 @@ from audit import nightly
 from audit.admin import ReadOnlyAdmin
 from audit.log_health import health
 from audit.models import Checkpoint, Log
+from audit.witness import Problem
 from elicitation.services import clock, exports
 
 if TYPE_CHECKING:
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
 else:
     _LogChoice = forms.ModelChoiceField
 
+#: Why the last checkpoint was not witnessed, and whose matter that is.
+WITNESS_PROBLEMS: Final[dict[Problem, str]] = {
+    Problem.FILE: "the witness file cannot be written: look at its folder, its rights and its disk",
+    Problem.UNREACHABLE: "the witness does not answer",
+    Problem.TIMEOUT: "the witness does not answer in time",
+    Problem.TLS: "the witness's certificate does not hold",
+    Problem.REDIRECT: "the witness points elsewhere, which is not followed: correct its address",
+    Problem.UNKNOWN_LOG: "the witness does not know this log: tell it the origin and the key",
+    Problem.UNKNOWN_KEY: "the witness knows none of the keys: tell it the present one",
+    Problem.REFUSED: "the witness refuses the request",
+    Problem.FAILED: "the witness fails by itself",
+    Problem.MALFORMED: "the witness answers something that no witness says",
+    Problem.NOT_COSIGNED: "the witness's signature is missing or does not hold: compare its key",
+    Problem.OVERTAKEN: "the witness saw another checkpoint meanwhile; it is asked again",
+    Problem.NOT_KEPT: "what leads from what the witness saw last to now was pruned",
+    Problem.AHEAD: "the witness saw a larger log than there is: an older copy of the database was restored, or "
+    "somebody cut the log",
+    Problem.CONTRADICTED: "the witness saw another log than there is: somebody changed what was sealed",
+}
 #: Of a log's checkpoints, so many are listed, the newest first.
 SHOWN: Final = 50
 
@@ -67,6 +87,7 @@ class LogAdmin(ReadOnlyAdmin):
             "title": f"Log of {log.tenant}",
             "log": log,
             "health": standing,
+            "witness_problem": WITNESS_PROBLEMS[Problem(log.witness_problem)] if log.witness_problem else "",
             "verifying": standing.verifying is not None or standing.verify_due,
             "broken": standing.verdict not in (Log.Verdict.UNKNOWN, Log.Verdict.VERIFIED),
             "checkpoints": rows[:SHOWN],
@@ -82,7 +103,7 @@ class LogAdmin(ReadOnlyAdmin):
         if not request.user.has_perm("audit.verify_log"):
             raise PermissionDenied
         nightly.request(log, clock.now())
-        self.message_user(request, "It is verified from the first leaf on.", messages.SUCCESS)
+        self.message_user(request, "It will be verified from the first leaf on, within seconds.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:audit_log_change", args=[log.pk]))
 
     def key_view(self, request: HttpRequest, number: int) -> HttpResponse:

@@ -8,7 +8,7 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from audit.ledger import Entry, append
+from audit.ledger import SYSTEM_TENANT, Entry, append
 from elicitation.models import Client, LookupKind, Provider, Service, SignatureScheme, Subject, Tenant
 from elicitation.policy.destinations import normal_origin
 from elicitation.policy.shapes import secret_shaped
@@ -30,7 +30,9 @@ class NotChanged(ValueError):
 
 
 def open_tenant(slug: str, name: str, by: Actor | None = None) -> Tenant:
-    """A new tenant. Raises ``NotOpened`` for a bad or taken slug."""
+    """A new tenant. Raises ``NotOpened`` for a bad or taken slug, and for the one of the desk's own log."""
+    if slug == SYSTEM_TENANT:
+        raise NotOpened(f"The slug {SYSTEM_TENANT} is the desk's own: choose another one.")
     tenant = Tenant(slug=slug, name=name, opened_at=clock.now())
     _open(tenant, tenant, "tenant_opened", by)
     return tenant

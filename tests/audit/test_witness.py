@@ -259,6 +259,19 @@ def test_each_new_checkpoint_is_appended_to_the_file(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
 
 
+def test_what_an_interruption_left_of_a_note_goes_with_the_next(file: Path) -> None:
+    sealed(2)
+    again()
+    whole = file.read_bytes()
+    for torn in range(1, len(whole), 7):
+        file.write_bytes(whole + whole[:torn].rstrip(b"\n"))
+        outsider.append(file, newest().note)
+        assert file.read_bytes() == whole * 2
+    file.write_bytes(whole[:20])
+    outsider.append(file, newest().note)
+    assert file.read_bytes() == whole
+
+
 def test_a_file_that_cannot_be_written_is_a_code_and_tried_again(file: Path) -> None:
     file.mkdir()
     sealed(2)

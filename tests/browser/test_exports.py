@@ -150,7 +150,7 @@ def test_a_log_is_verified_now_and_shows_its_checkpoints(visitor: Visitor) -> No
     sealed = size(r"Sealed up to\s+(\d+)")
     assert sealed >= 700
     page.get_by_role("button", name="Verify now").click()
-    visitor.reads("It is verified from the first leaf on.")
+    visitor.reads("It will be verified from the first leaf on")
     visitor.picture("log-verifying")
     expect(page.get_by_role("button", name="Verify now")).to_be_visible(timeout=PATIENCE)  # it looks again by itself
     assert "Verified" in standing.inner_text()

@@ -158,6 +158,18 @@ def test_a_setting_that_cannot_be_used_is_one_sentence(tmp_path: Path, settings:
     assert "CANARY" not in started.stderr
 
 
+def test_a_key_that_was_lost_is_not_replaced_by_another_one(tmp_path: Path) -> None:
+    (tmp_path / "desk.sqlite3").touch()
+    (tmp_path / "keys").mkdir()
+    for name in ("secret_key", "digest_keys", "seal_keys"):
+        (tmp_path / "keys" / f"desk_{name}").write_text("x" * 60)
+    started = manage(tmp_path, "up", "--port", str(free_port()))
+    assert started.returncode == 2
+    assert _only_line(started.stderr).startswith("DESK_LEDGER_KEYS: set nowhere, and not in ")
+    assert "Put back" in started.stderr
+    assert not (tmp_path / "keys" / "desk_ledger_keys").exists()
+
+
 def test_help_needs_no_keys_and_shows_an_example(tmp_path: Path) -> None:
     for command in ("up", "sweep", "bench"):
         shown = manage(tmp_path, command, "--help")
