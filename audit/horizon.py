@@ -55,8 +55,10 @@ class Horizon:
         return min([self.reached, *self.writers.values()])
 
     @classmethod
-    def of(cls, mark: Mark) -> Horizon:
-        """As ``mark`` keeps it."""
+    def of(cls, mark: Mark, present: Present) -> Horizon:
+        """As ``mark`` keeps it; but one that has come further than there are numbers knows nothing."""
+        if mark.reached > present.last:
+            return cls(0, {})
         pairs = (writer.split("=") for writer in mark.writers.split())
         return cls(mark.reached, {name: int(above) for name, above in pairs})
 

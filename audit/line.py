@@ -108,14 +108,19 @@ _POSTGRESQL: Final[dict[str, _Spelling]] = {
 
 
 def _dashed(column: str) -> str:
-    parts = ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))
-    return "(" + " || '-' || ".join(f"substr({column}, {start}, {length})" for start, length in parts) + ")"
+    parts = ((1, 8), (9, 4), (13, 4), (17, 4))
+    said = " || '-' || ".join(f"substr({column}, {start}, {length})" for start, length in parts)
+    return f"({said} || '-' || substr({column}, 21))"  # all that is left, so that nothing can hide there
 
 
 def _moment(column: str) -> str:
-    """Django leaves out microseconds that are nought."""
+    """Django leaves out microseconds that are nought. What it would not write is marked, so that it is no time."""
+    said = f"substr({column}, 1, 10) || 'T' || substr({column}, 12)"
     return (
-        f"(replace(substr({column}, 1, 19), ' ', 'T') || '.' || substr(substr({column}, 21) || '000000', 1, 6) || 'Z')"
+        f"CASE WHEN substr({column}, 11, 1) <> ' ' THEN '?' || {column} "
+        f"WHEN length({column}) = 19 THEN {said} || '.000000Z' "
+        f"WHEN length({column}) = 26 AND substr({column}, 20) <> '.000000' THEN {said} || 'Z' "
+        f"ELSE '?' || {column} END"
     )
 
 

@@ -11,6 +11,7 @@ from django.db.models import Max
 
 from audit.horizon import TABLE
 from audit.models import Leaf, Log, Mark
+from audit.seal import IS_LEAF, is_intact
 
 #: Unsealed entries are counted to here and no further, and looked for among so many.
 MOST_COUNTED: Final = 10_000
@@ -49,7 +50,7 @@ class LogHealth:
 
 def health(log: Log) -> LogHealth:
     """How ``log`` stands now; costs the unsealed tail."""
-    unsealed, more = _unsealed(log.tenant)
+    unsealed, more = _unsealed(log)
     under_way = log.verifying_from is not None and log.verifying_to is not None
     return LogHealth(
         tenant=log.tenant,
@@ -77,16 +78,26 @@ def newest_seal_age(at: datetime) -> timedelta | None:
     return None if last is None else at - last
 
 
-def _unsealed(tenant: str) -> tuple[int, bool]:
+def _unsealed(log: Log) -> tuple[int, bool]:
     """How many entries of the tenant are not sealed yet, and whether there may be more."""
-    mark = Mark.objects.first()
-    through = mark.through if mark else 0
-    leaves = f"SELECT 1 FROM {Leaf._meta.db_table} l WHERE l.entry_id = e.id AND l.entry_id > %s"  # noqa: S608
-    seen = f"SELECT tenant FROM {TABLE} e WHERE e.id > %s AND NOT EXISTS ({leaves}) ORDER BY id LIMIT %s"  # noqa: S608
+    through = _sealed_through(log)
+    seen = f"SELECT tenant FROM {TABLE} e WHERE e.id > %s AND NOT {IS_LEAF} AND l.entry_id > %s) ORDER BY id LIMIT %s"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*), count(CASE WHEN tenant = %s THEN 1 END) FROM ({seen}) AS seen",  # noqa: S608
-            [tenant, through, through, _MOST_SEEN],
+            [log.tenant, through, through, _MOST_SEEN],
         )
         among, ours = cursor.fetchone()
     return min(ours, MOST_COUNTED), ours > MOST_COUNTED or among == _MOST_SEEN
+
+
+def _sealed_through(log: Log) -> int:
+    """The number of an entry up to which all are sealed. The sealer's mark is passed by what a log did not take that
+    is not intact."""
+    mark = Mark.objects.first()
+    if mark is None or is_intact(log):
+        return mark.through if mark else 0
+    last = (
+        Leaf.objects.filter(log=log, index__lt=log.size).order_by("-index").values_list("entry_id", flat=True).first()
+    )
+    return min(mark.through, last or 0)

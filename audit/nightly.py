@@ -11,13 +11,13 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F, Max, Q
+from django.db.models import F, Max, Min, Q
 
 from audit import retention, tree, triggers, wording
 from audit.horizon import TABLE
 from audit.models import Checkpoint, Leaf, LedgerEntry, Log, Mark, Prune, Subtree
 from audit.note import verifier_key
-from audit.seal import is_intact, seal_late
+from audit.seal import IS_LEAF, is_intact, seal_late
 from audit.signals import About, observe_again
 from audit.verify import (
     BadSignature,
@@ -70,7 +70,7 @@ def verify(at: datetime, seconds: float) -> int:
 
 
 def _next(at: datetime) -> Log | None:
-    stale = Q(verified_at=None) | Q(verified_at__lte=at - EVERY)
+    stale = Q(verified_at=None) | Q(verified_at__lte=at - EVERY) | Q(verified_at__gt=at)  # a clock was ahead
     due = Log.objects.filter(Q(verifying_from__isnull=False) | Q(verify_due_at__lte=at) | stale, size__gt=0)
     return due.order_by(F("verifying_from").asc(nulls_last=True), F("verified_at").asc(nulls_first=True), "pk").first()
 
@@ -122,10 +122,10 @@ def _standing(log: Log) -> None:
     """What does not depend on any leaf: the guards, the last checkpoint, and what was pruned. Raises ``Broken``."""
     if triggers.missing(connection) or wording.missing(connection):
         raise Broken(Verdict.UNGUARDED, None)
-    if not is_intact(log):
-        raise Broken(Verdict.CHECKPOINT, None)
-    if log.pruned and not any(map(retention.is_told, Prune.objects.filter(log=log, upto=log.pruned))):
+    if log.pruned and not any(map(retention.is_told, Prune.objects.filter(log=log, upto__gte=log.pruned))):
         raise Broken(Verdict.REMOVED, 0)
+    if not is_intact(log) or max(log.witnessed_size, log.filed_size) > log.size:
+        raise Broken(Verdict.CHECKPOINT, None)
     last = Checkpoint.objects.filter(log=log).latest("size")
     if not _is_signed(last, _signers(log)):
         raise Broken(Verdict.SIGNATURE, last.size - 1)
@@ -237,9 +237,27 @@ class _Verification:
 
 def _leaves(log: Log, start: int, stop: int) -> Iterator[bytes]:
     try:
-        return map(leaf_hash, tree.lines(log, start, stop))
+        hashes = map(leaf_hash, tree.lines(log, start, stop))
     except tree.NotKept as missing:
         raise Broken(Verdict.REMOVED, missing.leaf) from None
+    odd = _odd(log, start, stop)
+    if odd is not None:
+        raise Broken(Verdict.EDITED, odd)
+    return hashes
+
+
+def _odd(log: Log, start: int, stop: int) -> int | None:
+    """The first leaf whose entry is another tenant's, or holds what no writer can have put there: a line could not
+    tell such a row from the one that was sealed."""
+    kept = wording.is_kept(connection.vendor, LedgerEntry._meta.concrete_fields, "e.")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'SELECT min(l."index") FROM {Leaf._meta.db_table} l JOIN {TABLE} e ON e.id = l.entry_id '  # noqa: S608
+            f'WHERE l.log_id = %s AND l."index" >= %s AND l."index" < %s AND NOT (e.tenant = %s AND {kept})',
+            [log.pk, start, stop, log.tenant],
+        )
+        (odd,) = cursor.fetchone()
+    return None if odd is None else int(odd)
 
 
 def _search(at: datetime) -> int:
@@ -248,7 +266,7 @@ def _search(at: datetime) -> int:
     Returns how many entries were looked at; 0 when the last search was today.
     """
     mark = Mark.objects.first()
-    if mark is None or (mark.looked_to is None and mark.looked_at is not None and mark.looked_at > at - EVERY):
+    if mark is None or (mark.looked_to is None and mark.looked_at is not None and at - EVERY < mark.looked_at <= at):
         return 0
     above = mark.looked_to if mark.looked_to is not None else -(2**63)
     some = LedgerEntry.objects.filter(pk__gt=above, pk__lte=mark.through).order_by("pk").values("pk")[:SEARCHED]
@@ -262,7 +280,7 @@ def _search(at: datetime) -> int:
         for tenant in sorted({tenant for _, tenant in missed}):
             log = Log.objects.get(tenant=tenant)
             ours = [number for number, owner in missed if owner == tenant]
-            leaf = Leaf.objects.filter(entry_id__in=ours).values_list("index", flat=True).order_by("index").first()
+            leaf = Leaf.objects.filter(log=log, entry_id__in=ours).aggregate(first=Min("index"))["first"]
             # What is worse stays to be read: the entry of a leaf that was removed looks unsealed, too.
             unbroken = Log.objects.filter(pk=log.pk, verdict__in=(Verdict.UNKNOWN, Verdict.VERIFIED))
             unbroken.update(verdict=Verdict.UNSEALED, verdict_leaf=leaf)
@@ -272,11 +290,10 @@ def _search(at: datetime) -> int:
 
 
 def _missed(above: int, upto: int) -> list[tuple[int, str]]:
-    leaves = f"SELECT 1 FROM {Leaf._meta.db_table} l WHERE l.entry_id = e.id AND l.entry_id > %s"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT e.id, e.tenant FROM {TABLE} e WHERE e.id > %s AND e.id <= %s"  # noqa: S608
-            f" AND NOT EXISTS ({leaves}) ORDER BY e.id LIMIT {SEARCHED}",
+            f" AND NOT {IS_LEAF} AND l.entry_id > %s) ORDER BY e.id LIMIT {SEARCHED}",
             [above, upto, above],
         )
         found: list[tuple[int, str]] = cursor.fetchall()

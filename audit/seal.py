@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 
 from audit import line, note, tree
@@ -29,6 +29,11 @@ MOST: Final = {"postgresql": 50_000, "sqlite": 2_000}
 SECONDS: Final = 2.0
 
 _MARK: Final = 1
+
+#: Whether entry ``e`` is a leaf ``l``: of its own tenant's log, and where that has leaves. A bracket is to be closed.
+IS_LEAF: Final = f"""EXISTS (
+SELECT 1 FROM {Leaf._meta.db_table} l JOIN {Log._meta.db_table} g ON g.id = l.log_id
+WHERE l.entry_id = e.id AND g.tenant = e.tenant AND l."index" >= g.pruned AND l."index" < g.size"""  # noqa: S608
 
 #: Tenant, number and the line behind its beginning.
 _New = tuple[str, int, str]
@@ -55,7 +60,8 @@ def seal(at: datetime) -> int:
         mark = Mark.objects.select_for_update(skip_locked=True).filter(pk=_MARK).first()
         if mark is None:
             return 0
-        horizon, now = Horizon.of(mark), present()
+        now = present()
+        horizon = Horizon.of(mark, now)
         sealing, through = _Sealing(ring, at), horizon.start(now)
         most = MOST[connection.vendor]
         size = min(BATCH, most)
@@ -96,7 +102,7 @@ def keys() -> Mapping[str, bytes]:
 def is_intact(log: Log) -> bool:
     """Whether the log stands where its last checkpoint says: a log signs nothing that contradicts what it signed.
 
-    Nor what stands in the way of the next leaves: no sealer wrote that, and it would hold up the other logs.
+    Nor what stands where it has no leaves, not yet or not any more: no sealer wrote that.
     """
     last = Checkpoint.objects.filter(log=log).order_by("-size").first()
     try:
@@ -105,7 +111,7 @@ def is_intact(log: Log) -> bool:
         return False
     beyond = (Q(level=level, number__gte=edge.size // tree.WIDTH**level) for level in range(1, 8))
     if (
-        Leaf.objects.filter(log=log, index__gte=edge.size).exists()
+        Leaf.objects.filter(Q(index__gte=edge.size) | Q(index__lt=log.pruned), log=log).exists()
         or Subtree.objects.filter(reduce(or_, beyond), log=log).exists()
     ):
         return False
@@ -123,14 +129,21 @@ class _Sealing:
         self.grown: dict[str, _Growing | None] = {}
 
     def add(self, new: Sequence[_New]) -> None:
-        """Make entries the next leaves of their logs, in this order. A log that is not intact gets none."""
+        """Make entries the next leaves of their logs, in this order. A log that is not intact gets none, nor one of
+        which an entry stands as a leaf where no sealer put it."""
         sealed: list[int] = []
         for tenant, entries in groupby(sorted(new, key=itemgetter(0)), key=itemgetter(0)):
             if tenant not in self.grown:
                 self.grown[tenant] = self.opened(tenant)
-            log = self.grown[tenant]
-            if log is not None:
-                sealed += log.add(list(entries))
+            growing = self.grown[tenant]
+            if growing is None or growing.stuck:
+                continue
+            try:
+                with transaction.atomic():
+                    sealed += growing.add(list(entries))
+            except IntegrityError:
+                growing.stuck = True
+                self.tell(growing.log)
         if sealed:
             _count_hours(sealed)
             self.count += len(sealed)
@@ -140,13 +153,16 @@ class _Sealing:
         log, _ = Log.objects.get_or_create(tenant=tenant, defaults={"origin": origin})
         if is_intact(log):
             return _Growing(log)
-        observe_again("ledger_broken", About(tenant, f"log-{log.pk}"), log.sealed_at or self.at, self.at)
+        self.tell(log)
         return None
+
+    def tell(self, log: Log) -> None:
+        observe_again("ledger_broken", About(log.tenant, f"log-{log.pk}"), log.sealed_at or self.at, self.at)
 
     def sign(self) -> None:
         """Sign what grew."""
         for growing in self.grown.values():
-            if growing is not None:
+            if growing is not None and growing.edge.size > growing.log.size:
                 growing.sign(self.ring, self.at)
 
 
@@ -156,9 +172,11 @@ class _Growing:
     def __init__(self, log: Log) -> None:
         self.log = log
         self.edge = Edge.from_bytes(log.size, bytes(log.edge))
+        self.stuck = False
 
     def add(self, entries: Sequence[_New]) -> list[int]:
-        """Write the next leaves, and the subtrees that they complete. Returns the entries' numbers."""
+        """Write the next leaves, and the subtrees that they complete. Returns the entries' numbers. Raises
+        ``IntegrityError``, and then has not grown."""
         start, numbers = self.edge.size, [number for _, number, _ in entries]
         hashes = [leaf_hash(line.beginning(index) + rest.encode()) for index, (_, _, rest) in enumerate(entries, start)]
         _write_leaves(self.log.pk, start, numbers)
@@ -178,16 +196,13 @@ class _Growing:
 def _above(number: int, most: int) -> list[_New]:
     """Entries above ``number`` that are not leaves yet, in the order of their numbers."""
     # The second bound keeps the planner from reading every leaf there is.
-    clause = f"{_UNSEALED} AND l.entry_id > %s) AND e.id > %s ORDER BY e.id LIMIT %s"
+    clause = f"NOT {IS_LEAF} AND l.entry_id > %s) AND e.id > %s ORDER BY e.id LIMIT %s"
     return _select(clause, [number, number, most])
 
 
 def _of(entries: Sequence[int]) -> list[_New]:
     among, value = _among(entries)
-    return _select(f"{_UNSEALED}) AND e.id {among} ORDER BY e.id", [value])
-
-
-_UNSEALED: Final = f"NOT EXISTS (SELECT 1 FROM {Leaf._meta.db_table} l WHERE l.entry_id = e.id"  # noqa: S608
+    return _select(f"NOT {IS_LEAF}) AND e.id {among} ORDER BY e.id", [value])
 
 
 @cache

@@ -33,8 +33,7 @@ class Guard:
         of = f" OF {', '.join(self.columns)}" if self.columns else ""
         function, table = f"{self.table}_refuse", self.table
         statements = [
-            f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$$ BEGIN {self._refuse} END $$",
+            f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $${self._refusal}$$",
             f"CREATE TRIGGER {table}_no_update BEFORE UPDATE{of} ON {table} FOR EACH ROW EXECUTE FUNCTION {function}()",
             *self._postgresql_deletes(),
             f"CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
@@ -50,6 +49,17 @@ class Guard:
     def _refuse(self) -> str:
         return f"RAISE EXCEPTION '{self.message}' USING ERRCODE = 'insufficient_privilege';"
 
+    @property
+    def _refusal(self) -> str:
+        return f" BEGIN {self._refuse} END "
+
+    @property
+    def _exception(self) -> str:
+        return (
+            f" BEGIN IF current_user = '{RETENTION_ROLE}' AND {self.covered} THEN RETURN OLD; END IF; "
+            f"{self._refuse} END "
+        )
+
     def _postgresql_deletes(self) -> list[str]:
         function = f"{self.table}_{'prune' if self.covered else 'refuse'}"
         trigger = (
@@ -59,9 +69,7 @@ class Guard:
         if not self.covered:
             return [trigger]
         return [
-            f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$$ BEGIN IF current_user = '{RETENTION_ROLE}' AND {self.covered} THEN RETURN OLD; END IF; "
-            f"{self._refuse} END $$",
+            f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $${self._exception}$$",
             # What it reads is looked up in the desk's own schema, before the temporary tables of whoever deletes.
             f"DO $$ BEGIN EXECUTE format('ALTER FUNCTION {function}() SET search_path = %I, pg_temp', "
             "current_schema()); END $$",
@@ -109,36 +117,64 @@ class Guard:
             schema_editor.execute(statement, params=None)
 
     def missing(self, connection: BaseDatabaseWrapper) -> list[str]:
-        """The triggers that are not there, or not always on."""
+        """The triggers that are not there, not always on, or not as they were made."""
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":
-                cursor.execute(
-                    "SELECT tgname FROM pg_trigger WHERE tgrelid = to_regclass(%s) AND tgenabled = 'A'", [self.table]
-                )
-                wanted: Sequence[str] = self.postgresql_names()
+                cursor.execute(_TRIGGERS, [self.table])
+                bodies = {"delete": self._exception if self.covered else self._refusal}
+                made = _creations(self.postgresql())
+                wanted: dict[str, Any] = {
+                    name: (made[name], bodies.get(name.rpartition("_")[2], self._refusal))
+                    for name in self.postgresql_names()
+                }
+                there: dict[str, Any] = {name: (made, body) for name, made, body in cursor.fetchall()}
             else:
-                cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s", [self.table])
-                wanted = self.sqlite_names()
-            there = {row[0] for row in cursor.fetchall()}
-        return [name for name in wanted if name not in there]
+                cursor.execute(
+                    "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s", [self.table]
+                )
+                wanted, there = _creations(self.sqlite()), dict(cursor.fetchall())
+        return [name for name, made in wanted.items() if there.get(name) != made]
 
 
+_TRIGGERS: Final = """
+SELECT tgname, pg_get_triggerdef(made.oid, true), prosrc FROM pg_trigger made JOIN pg_proc ON pg_proc.oid = tgfoid
+WHERE tgrelid = to_regclass(%s) AND tgenabled = 'A'
+"""
+
+
+def _creations(statements: Sequence[str]) -> dict[str, str]:
+    """Those that make a trigger, by its name."""
+    return {each.split()[2]: each for each in statements if each.startswith("CREATE TRIGGER ")}
+
+
+#: A leaf that an order under way is about: where the log still has leaves, before the order's ``upto``, and held in
+#: full by an export that is kept. What was put below by hand is no leaf.
+_ORDERED: Final = """audit_prune prune
+    JOIN audit_log log ON log.id = prune.log_id AND prune.finished_at IS NULL
+    JOIN audit_export export ON export.id = prune.export_id AND export.log_id = prune.log_id
+        AND export.format = 'jsonl' AND export.status = 'ready' AND export.size >= prune.upto AND export.event = ''
+        AND coalesce(export.from_size, export.to_size, export.policy_revision) IS NULL
+        AND coalesce(export.since, export.until) IS NULL AND export.elicitation_id IS NULL"""
 #: An order covers the leaves before its ``upto`` once its own entry is sealed behind them, so that what survives tells
-#: of it; never an entry under a legal hold that is not lifted.
-_ENTRY_IS_COVERED: Final = """EXISTS (
-    SELECT 1 FROM audit_leaf leaf
-    JOIN audit_prune prune ON prune.log_id = leaf.log_id AND leaf."index" < prune.upto
+#: of it; never an entry under a legal hold, unless an entry tells that it was lifted.
+_ENTRY_IS_COVERED: Final = f"""EXISTS (
+    SELECT 1 FROM {_ORDERED}
+    JOIN audit_leaf leaf ON leaf.log_id = prune.log_id AND leaf."index" < prune.upto AND leaf."index" >= log.pruned
     WHERE leaf.entry_id = OLD.id
     AND EXISTS (
         SELECT 1 FROM audit_ledgerentry told JOIN audit_leaf place ON place.entry_id = told.id
         WHERE told.tenant = OLD.tenant AND told.event = 'pruned' AND told.related_id = prune.uid
         AND told.repeat_count = prune.upto AND place.log_id = prune.log_id AND place."index" >= prune.upto)
     AND NOT EXISTS (
-        SELECT 1 FROM audit_legalhold hold WHERE hold.log_id = leaf.log_id AND hold.lifted_at IS NULL
-        AND (hold.elicitation_id IS NULL OR hold.elicitation_id = OLD.elicitation_id)))"""
+        SELECT 1 FROM audit_legalhold hold WHERE hold.log_id = leaf.log_id
+        AND (hold.elicitation_id IS NULL OR hold.elicitation_id = OLD.elicitation_id)
+        AND (hold.lifted_at IS NULL OR NOT EXISTS (
+            SELECT 1 FROM audit_ledgerentry told
+            WHERE told.tenant = OLD.tenant AND told.event = 'hold_lifted' AND told.related_id = hold.uid))))"""
 #: A leaf goes after its entry, so that no entry is left that looks as if it had never been sealed.
-_LEAF_IS_COVERED: Final = """EXISTS (
-    SELECT 1 FROM audit_prune prune WHERE prune.log_id = OLD.log_id AND OLD."index" < prune.upto)
+_LEAF_IS_COVERED: Final = f"""EXISTS (
+    SELECT 1 FROM {_ORDERED}
+    WHERE prune.log_id = OLD.log_id AND OLD."index" < prune.upto AND OLD."index" >= log.pruned)
     AND NOT EXISTS (SELECT 1 FROM audit_ledgerentry entry WHERE entry.id = OLD.entry_id)"""
 
 LEDGER = Guard("audit_ledgerentry", covered=_ENTRY_IS_COVERED)
@@ -149,7 +185,18 @@ CHECKPOINTS = Guard("audit_checkpoint", columns=("log_id", "size", "root", "at",
 #: A hold is lifted, a prune is finished: nothing else becomes of them.
 HOLDS = Guard("audit_legalhold", columns=("id", "uid", "log_id", "elicitation_id", "made_at"))
 PRUNES = Guard("audit_prune", columns=("id", "uid", "log_id", "upto", "export_id", "ordered_at"))
-SEALED = (LEDGER, LEAVES, SUBTREES, CHECKPOINTS, HOLDS, PRUNES)
+#: An export gets on; what it is an export of stays.
+EXPORTS = Guard(
+    "audit_export",
+    columns=(
+        *("id", "uid", "log_id", "format", "size", "made_at"),
+        *("since", "until", "from_size", "to_size", "event", "elicitation_id", "policy_revision"),
+    ),
+)
+SEALED = (LEDGER, LEAVES, SUBTREES, CHECKPOINTS, HOLDS, PRUNES, EXPORTS)
+
+#: Read by what covers a row.
+LOGS: Final = "audit_log"
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:

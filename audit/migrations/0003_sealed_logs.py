@@ -184,6 +184,10 @@ class Migration(migrations.Migration):
                 ("next_leaf", models.BigIntegerField(default=0)),
                 ("count", models.BigIntegerField(default=0)),
                 ("bytes_done", models.BigIntegerField(default=0)),
+                (
+                    "digest",
+                    models.CharField(blank=True, help_text="SHA-256 of so many bytes of the file.", max_length=64),
+                ),
                 ("made_at", models.DateTimeField()),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("lease_until", models.DateTimeField(null=True)),

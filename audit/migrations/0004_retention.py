@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
 from audit import retention_role
-from audit.triggers import HOLDS, LEAVES, LEDGER, PRUNES
+from audit.triggers import EXPORTS, HOLDS, LEAVES, LEDGER, PRUNES
 
 
 class Migration(migrations.Migration):
@@ -16,6 +16,7 @@ class Migration(migrations.Migration):
                 condition=models.Q(("result_digest", ""), _negated=True), fields=["result_digest"], name="ledger_result"
             ),
         ),
+        migrations.RunPython(EXPORTS.install, migrations.RunPython.noop),
         migrations.RunPython(HOLDS.install, migrations.RunPython.noop),
         migrations.RunPython(PRUNES.install, migrations.RunPython.noop),
         migrations.RunPython(LEDGER.let_prunes_through, migrations.RunPython.noop),

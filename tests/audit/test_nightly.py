@@ -29,8 +29,8 @@ def _begun(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first revision of the policy is on the ledger of every desk; that log has been verified."""
     monkeypatch.setattr(nightly, "SLICE", SLICE)
     seal_all()
-    Log.objects.update(verified_at=NOON + 100 * DAY)
-    Mark.objects.update(looked_at=NOON + 100 * DAY)
+    Log.objects.update(verified_at=NOON)
+    Mark.objects.update(looked_at=NOON)
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from audit import retention, retention_role
 from audit.ledger import Entry, append
 from audit.models import Leaf, LedgerEntry, LegalHold, Prune
-from audit.triggers import RETENTION_ROLE
+from audit.triggers import RETENTION_ROLE, SEALED
 from elicitation.services import actors, clock
 from elicitation.services.retention import HoldReason, order, place_hold
 from tests.audit.pruned import AUDITOR, acme, exported, refused_by_the_database, seal_all, write
@@ -106,7 +106,7 @@ def test_without_its_role_a_prune_says_in_one_sentence_what_an_administrator_doe
         cursor.execute("CREATE ROLE desk_test_nobody NOLOGIN")
         cursor.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO desk_test_nobody")
         cursor.execute("SET LOCAL ROLE desk_test_nobody")
-    with pytest.raises(retention_role.NotSetUp, match=r"CREATE ROLE desk_retention NOLOGIN ROLE \"desk_test_nobody\";"):
+    with pytest.raises(retention_role.NotSetUp, match=r"GRANT desk_retention TO \"desk_test_nobody\";"):
         retention_role.set_up(connection)
     with connection.cursor() as cursor:
         cursor.execute("RESET ROLE")
@@ -123,7 +123,7 @@ def test_an_owner_who_is_a_member_of_the_role_sets_it_up_and_stays_what_they_wer
         cursor.execute("CREATE ROLE desk_test_owner NOLOGIN")
         cursor.execute("GRANT desk_retention TO desk_test_owner")
         cursor.execute("GRANT USAGE, CREATE ON SCHEMA public TO desk_test_owner WITH GRANT OPTION")
-        for table in ("audit_ledgerentry", "audit_leaf", "audit_prune", "audit_legalhold"):
+        for table in (*(guard.table for guard in SEALED), "audit_log"):
             cursor.execute(f"ALTER TABLE {table} OWNER TO desk_test_owner")
         cursor.execute("SET LOCAL ROLE desk_test_owner")
         retention_role.set_up(connection)
@@ -132,3 +132,15 @@ def test_an_owner_who_is_a_member_of_the_role_sets_it_up_and_stays_what_they_wer
         assert cursor.fetchone() == (True,)
         cursor.execute("SELECT has_schema_privilege('desk_retention', 'public', 'CREATE')")
         assert cursor.fetchone() == (False,)
+
+
+@pytest.mark.django_db
+def test_a_role_that_was_given_nothing_calls_nothing() -> None:
+    if connection.vendor == "sqlite":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE desk_test_stranger NOLOGIN")
+        cursor.execute("SET LOCAL ROLE desk_test_stranger")
+    assert not retention_role.is_ready(connection)
+    with pytest.raises(DatabaseError, match="permission denied for function"), connection.cursor() as cursor:
+        cursor.execute("SELECT audit_prune_batch(%s, 10)", [uuid4()])

@@ -21,6 +21,8 @@ SIZES: Final = (200, 400, 600)
 SIZE: Final = SIZES[-1]
 #: A leaf in the middle, in the second stored subtree, between the first two checkpoints.
 MIDDLE: Final = 300
+#: Where an edit there is narrowed down to: the last subtree or checkpoint before it that fits.
+FROM: Final = 256
 
 Deed = Callable[[Log], None]
 

@@ -3,36 +3,31 @@ each row is a deed, what the nightly verification says and where, and what an au
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import pytest
-from django.db import connection
 
 from audit import nightly
 from audit import verify as verifier
-from audit.models import Checkpoint, LedgerEntry, Log, Signal
+from audit.models import Checkpoint, LedgerEntry, Log
 from audit.seal import seal
 from audit.tree import NotKept
 from audit.verify import Format, parse_checkpoint, parse_note
 from tests.audit import exported
 from tests.tampering import owner
-from tests.tampering.owner import MIDDLE, SIZE, SIZES, Deed, change, delete, drop_trigger, edit, put_in_place_of
+from tests.tampering.night import NIGHT, N, look, told
+from tests.tampering.owner import FROM, MIDDLE, SIZE, SIZES, Deed, change, delete, drop_trigger, edit, put_in_place_of
 
 pytestmark = pytest.mark.django_db
 
-N: TypeAlias = Log.Verdict
 V: TypeAlias = verifier.Verdict
 HASH: Final = b"\x07" * 32
-NIGHT: Final = datetime(2026, 12, 1, 3, tzinfo=UTC)
 #: No export can be made: it stops before its end and has no manifest.
 CUT_OFF: Final = None
 
 Row = tuple[Deed, N, int | None, V | None]
 
-#: Where an edit is narrowed down to: the last subtree or checkpoint before it that fits.
-FROM: Final = 256
 
 EDITS: Final[dict[str, Row]] = {
     "a word": (edit("event", "cancel"), N.EDITED, FROM, V.EDITED),
@@ -44,16 +39,16 @@ EDITS: Final[dict[str, Row]] = {
     "a number": (edit("latency_ms", 1), N.EDITED, FROM, V.EDITED),
     "a number where there was none": (edit("attempt", 1), N.EDITED, FROM, V.EDITED),
     "the format": (edit("format_version", 2), N.EDITED, FROM, V.EDITED),
-    "the tenant": (edit("tenant", "globex"), N.EDITED, FROM, V.INSERTED),
+    "the tenant": (edit("tenant", "globex"), N.EDITED, MIDDLE, V.INSERTED),
     "the first entry": (edit("event", "cancel", 0), N.EDITED, 0, V.EDITED),
     "the last entry": (edit("event", "cancel", SIZE - 1), N.EDITED, 512, V.EDITED),
-    "a text that ends the line's": (owner.past_the_alphabet("place", 'a","b":"c'), N.EDITED, FROM, V.EDITED),
-    "a text of two lines": (owner.past_the_alphabet("place", "a\nb"), N.EDITED, FROM, V.EDITED),
-    "a formula": (owner.past_the_alphabet("place", "=1+1"), N.EDITED, FROM, V.EDITED),
+    "a text that ends the line's": (owner.past_the_alphabet("place", 'a","b":"c'), N.EDITED, MIDDLE, V.EDITED),
+    "a text of two lines": (owner.past_the_alphabet("place", "a\nb"), N.EDITED, MIDDLE, V.EDITED),
+    "a formula": (owner.past_the_alphabet("place", "=1+1"), N.EDITED, MIDDLE, V.EDITED),
     "two entries swapped": (owner.swap_contents, N.EDITED, FROM, V.EDITED),
     "one replaced": (owner.replace, N.EDITED, FROM, V.EDITED),
     "one repeated in another's place": (put_in_place_of(MIDDLE, owner.copy), N.EDITED, FROM, V.EDITED),
-    "another tenant's in its place": (put_in_place_of(MIDDLE, owner.foreign), N.EDITED, FROM, V.INSERTED),
+    "another tenant's in its place": (put_in_place_of(MIDDLE, owner.foreign), N.EDITED, MIDDLE, V.INSERTED),
     "all renumbered with their leaves": (owner.renumber(leaves_too=True), N.EDITED, 0, V.EDITED),
 }
 REMOVALS: Final[dict[str, Row]] = {
@@ -140,33 +135,6 @@ MATRIX: Final = {
 
 def _inserted(number: int) -> None:
     owner.insert(number)
-
-
-@pytest.fixture
-def log(db: None) -> Log:
-    """Acme's log, verified, and another tenant's beside it."""
-    if connection.vendor == "postgresql":  # a table is not altered while a check of it is put off
-        with connection.cursor() as cursor:
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-    LedgerEntry.objects.bulk_create([exported.entry(number, tenant="globex") for number in range(5)])
-    log = exported.sealed(SIZE, passes=len(SIZES))
-    look(log)
-    assert log.verdict == N.VERIFIED
-    assert not told()
-    return log
-
-
-def look(log: Log) -> None:
-    """What the night brings."""
-    nightly.request(log, NIGHT)
-    for _ in range(50):
-        if not nightly.verify(NIGHT, 60):
-            break
-    log.refresh_from_db()
-
-
-def told() -> set[str]:
-    return set(Signal.objects.filter(rule="ledger_broken", tenant="acme").values_list("about", flat=True))
 
 
 def kept(log: Log, *sizes: int) -> tuple[verifier.Checkpoint, ...]:
