@@ -1,7 +1,7 @@
 """Retention: legal holds, and the pruning of what a log begins with, once it is sealed and exported.
 
-An order is written together with its ledger entry; when that entry is sealed, the leaves before ``upto`` count as
-pruned and are removed in batches. The hashes of their subtrees stay, and so does every proof about what survives.
+An order is written together with its ledger entry; when that entry is sealed, the leaves before ``upto`` are removed
+in batches. The hashes of their subtrees stay, and so does every proof about what survives.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from audit.models import Checkpoint, Export, Leaf, LedgerEntry, LegalHold, Log, 
 from audit.tree import WIDTH
 from audit.verify import Verdict
 
-#: Leaves at a time: one transaction each, during which SQLite's other writers wait.
-BATCH: Final = {"postgresql": 5_000, "sqlite": 1_000}
+#: Leaves at a time: one transaction each, during which SQLite's other writers wait. Whole blocks, whose hashes stay, so
+#: that what is left can be proven after each of them.
+BATCH: Final = {"postgresql": 20 * WIDTH, "sqlite": 4 * WIDTH}
 
 
 class Limit(StrEnum):
@@ -72,6 +73,7 @@ class Obstacle(StrEnum):
     PRUNE_RUNNING = "prune_running"
     CHANGED = "changed"
     NOT_TOLD = "not_told"
+    NOT_THERE = "not_there"
     HELD = "held"
     HELD_ALREADY = "held_already"
     NO_ENTRY = "no_entry"
@@ -184,37 +186,31 @@ def is_told(prune: Prune) -> bool:
     return Leaf.objects.filter(log=prune.log, index__gte=prune.upto, entry_id__in=_told(prune)).exists()
 
 
-def begin(prune: Prune) -> None:
-    """From here on the leaves before ``upto`` count as pruned: nothing reads their entries any more.
+def carry_on(prune: Prune, at: datetime) -> int:
+    """Remove the next leaves, lowest first, with their entries, and count them as pruned, as one transaction; safe to
+    be lost and called again. With the last of them the order is finished.
 
-    Raises ``NotDone`` before the order's own entry is sealed.
+    Returns how many; 0 when none is left. Raises ``NotDone`` before the order's own entry is sealed, when a hold was
+    placed on one of them meanwhile, and when not all of them are there; what the database refuses, it refuses.
     """
-    if not is_told(prune):
-        raise NotDone(Obstacle.NOT_TOLD)
-    Log.objects.filter(pk=prune.log_id, pruned__lt=prune.upto).update(pruned=prune.upto)
-
-
-def carry_on(prune: Prune) -> int:
-    """Remove the next leaves, lowest first, with their entries, as one transaction; safe to be lost and called again.
-
-    Returns how many; 0 when none is left. Raises ``NotDone`` when a hold was placed on one of them meanwhile; what the
-    database refuses, it refuses.
-    """
-    left = Leaf.objects.filter(log=prune.log, index__lt=prune.upto)
-    first = left.aggregate(first=Min("index"))["first"]
-    if first is None:
-        return 0
-    stop = min(first + BATCH[connection.vendor], prune.upto)
     with transaction.atomic():
-        bounds = plan(_locked(prune.log), prune.upto).bounds
+        log = _locked(prune.log)
+        stop = min(log.pruned + BATCH[connection.vendor], prune.upto)
+        if stop <= log.pruned:
+            return 0
+        if not is_told(prune):
+            raise NotDone(Obstacle.NOT_TOLD)
+        bounds = plan(log, prune.upto).bounds
         if any(bound.limit in (Limit.HOLD_OF_LOG, Limit.HOLD) and bound.leaf < stop for bound in bounds):
             raise NotDone(Obstacle.HELD)
-        return _remove(prune, first, stop)
-
-
-def finish(prune: Prune, at: datetime) -> None:
-    """Say that nothing is left of what was ordered to go."""
-    Prune.objects.filter(pk=prune.pk, finished_at=None).update(finished_at=at)
+        gone = _remove(prune, log.pruned, stop)
+        if gone != stop - log.pruned:
+            raise NotDone(Obstacle.NOT_THERE)
+        # After the leaves, which the database lets go only where the log still has them.
+        Log.objects.filter(pk=log.pk).update(pruned=stop)
+        if stop == prune.upto:
+            Prune.objects.filter(pk=prune.pk).update(finished_at=at)
+        return gone
 
 
 def _remove(prune: Prune, first: int, stop: int) -> int:

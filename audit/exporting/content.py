@@ -10,6 +10,7 @@ from audit.exporting.formats import RENDERINGS, Head, Rendering
 from audit.exporting.selection import Selection
 from audit.exporting.walk import Walk
 from audit.models import Checkpoint, Export, Log
+from audit.tree import NotKept
 from audit.verify import Format
 
 #: Pieces are at least so large, in bytes, but for the last.
@@ -51,6 +52,14 @@ class Content:
 
         Raises ``Pruned`` and ``audit.tree.NotKept``, then without an end.
         """
+        try:
+            yield from self._pieces(start)
+        except NotKept as gap:
+            if gap.leaf < Log.objects.get(pk=self.log.pk).pruned:
+                raise Pruned from None
+            raise
+
+    def _pieces(self, start: int | None) -> Iterator[Piece]:
         shown = self.rendering.first
         if shown is not None and shown < self.log.pruned:
             raise Pruned  # what was written before the prune cannot be gone on with

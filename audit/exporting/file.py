@@ -1,4 +1,7 @@
-"""An export as a file: FILE.part, which can be gone on with after an interruption, and is renamed when it is whole."""
+"""An export as a file: FILE.part, which can be gone on with after an interruption, and is renamed when it is whole.
+
+What somebody changed meanwhile is not gone on with: the digest of what was written tells.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,16 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Final
 from uuid import UUID
 
 from audit.exporting.content import Content
 from audit.exporting.formats import Rendering
 from audit.models import Export
+
+_CHUNK: Final = 1 << 18
 
 
 class Taken(Exception):
@@ -22,16 +28,28 @@ class Taken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a file has come: good up to ``bytes_done``, with ``count`` entries, and going on at ``next_leaf``."""
+    """How far a file has come: good up to ``bytes_done``, with ``count`` entries, and going on at ``next_leaf``.
+
+    ``digest`` is SHA-256 over those bytes, in hex; of a stream there is none.
+    """
 
     bytes_done: int
     next_leaf: int
     count: int
     whole: bool
+    digest: str = ""
 
 
-#: What the last file of this process had counted, and where: the next slice need not read it again.
-_known: dict[UUID, tuple[int, Rendering]] = {}
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A file as this process left it, so that the next slice need not read it again."""
+
+    state: tuple[int, int, int]
+    digest: Any  # what hashlib makes; its class has no public name
+    rendering: Rendering
+
+
+_known: dict[UUID, _Known] = {}
 
 
 def part_of(path: Path) -> Path:
@@ -51,23 +69,30 @@ def advance(export: Export, path: Path, ring: Mapping[str, bytes], seconds: floa
     until = time.monotonic() + seconds
     with _opened(part) as file:
         content = Content(export, ring)
-        start = _taken_up(file, export, content)
-        progress = Progress(file.tell(), start or 0, content.rendering.count, whole=False)
+        start, digest = _taken_up(file, export, content)
+        done, after, whole = file.tell(), start or 0, False
         for piece in content.pieces(start):
             _write(file, piece.data)
+            digest.update(piece.data)
+            done += len(piece.data)
             whole = piece.after is None
             after = export.size if piece.after is None else piece.after
-            progress = Progress(progress.bytes_done + len(piece.data), after, content.rendering.count, whole)
             if time.monotonic() >= until:
                 break
         os.fsync(file.fileno())
         _known.clear()
-        if progress.whole:
+        if whole:
             part.rename(path)
             _sync_folder(path.parent)
         else:
-            _known[export.uid] = progress.bytes_done, content.rendering
-    return progress
+            _known[export.uid] = _Known(_state(file), digest, content.rendering)
+    return Progress(done, after, content.rendering.count, whole, digest.hexdigest())
+
+
+def is_of(part: Path, export: Export) -> bool:
+    """Whether the file begins with what was written of ``export``. Raises ``OSError``."""
+    with part.open("rb") as file:
+        return bool(_digest(file, export.bytes_done).hexdigest() == export.digest)
 
 
 def _opened(part: Path) -> BinaryIO:
@@ -81,20 +106,37 @@ def _opened(part: Path) -> BinaryIO:
     return file
 
 
-def _taken_up(file: BinaryIO, export: Export, content: Content) -> int | None:
-    """The leaf to go on from, with ``content`` told of those before; ``None`` to begin anew."""
-    done = export.bytes_done
-    if not done or os.fstat(file.fileno()).st_size < done:
-        file.truncate(0)
-        return None
-    file.truncate(done)
+def _taken_up(file: BinaryIO, export: Export, content: Content) -> tuple[int | None, Any]:
+    """The leaf to go on from, with ``content`` told of those before, and the digest so far; ``None`` to begin anew."""
     known = _known.pop(export.uid, None)  # it counts on from here, whatever becomes of this slice
-    if known and known[0] == done:
-        content.rendering = known[1]
-    else:
+    if known and known.state == _state(file) and known.digest.hexdigest() == export.digest:
+        content.rendering = known.rendering
+        file.seek(export.bytes_done)
+        return export.next_leaf, known.digest
+    digest = _digest(file, export.bytes_done)
+    if digest.hexdigest() == export.digest:
+        file.truncate(export.bytes_done)
         content.rendering.again(_lines(file))
-    file.seek(done)
-    return export.next_leaf
+        file.seek(export.bytes_done)
+        return export.next_leaf, digest
+    file.truncate(0)
+    file.seek(0)
+    return None, sha256()
+
+
+def _digest(file: BinaryIO, count: int) -> Any:
+    """SHA-256 over so many bytes from here on, or over what there is."""
+    digest = sha256()
+    while count and (some := file.read(min(count, _CHUNK))):
+        digest.update(some)
+        count -= len(some)
+    return digest
+
+
+def _state(file: BinaryIO) -> tuple[int, int, int]:
+    """Differs once somebody has written to the file, or put another in its place."""
+    found = os.fstat(file.fileno())
+    return found.st_ino, found.st_size, found.st_ctime_ns
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -13,9 +13,10 @@ from audit.models.log import Log
 class Export(models.Model):
     """An export up to a fixed size of one log.
 
-    ``WAITING`` and ``RUNNING`` ones are carried on by whoever is free: the file so far is good up to ``bytes_done``,
-    and ``next_leaf`` is where it goes on. ``READY`` is complete, with manifest and end marker; ``FAILED`` says why in
-    ``problem`` and can be resumed. ``SENT`` went out as a stream while it was made and is not kept.
+    ``WAITING`` and ``RUNNING`` ones are carried on by whoever is free: the file so far is good up to ``bytes_done``, if
+    it has the ``digest`` still, and ``next_leaf`` is where it goes on. ``READY`` is complete, with manifest and end
+    marker; ``FAILED`` says why in ``problem`` and can be resumed. ``SENT`` went out as a stream while it was made and
+    is not kept.
     """
 
     class Format(models.TextChoices):
@@ -49,6 +50,7 @@ class Export(models.Model):
     next_leaf = models.BigIntegerField(default=0)
     count = models.BigIntegerField(default=0)
     bytes_done = models.BigIntegerField(default=0)
+    digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 of so many bytes of the file.")
     made_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from audit.packs import NothingToPack
@@ -43,6 +44,9 @@ def pack_view(request: HttpRequest, public_id: str) -> HttpResponse:
         made = packs.make(found.tenant, found.uid, exports.auditor(request.user.pk))
     except NothingToPack:
         raise Http404 from None
+    except packs.NotProvable:
+        messages.error(request, packs.NOT_PROVABLE)
+        return HttpResponseRedirect(reverse("answers", args=[public_id]))
     name = f"{public_id}.evidence.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return HttpResponse(made, content_type="application/json", headers=headers)

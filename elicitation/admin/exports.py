@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,7 +19,6 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.views.decorators.http import require_POST
 
-from audit import verify
 from audit.admin import NewestFirst, ReadOnlyAdmin
 from audit.exporting.selection import Selection
 from audit.models import Export, Log
@@ -29,8 +27,15 @@ from audit.vocabulary import EVENTS
 from elicitation.admin import pasted
 from elicitation.admin.checkpoints import LogField
 from elicitation.services import exports
-from elicitation.services.downloads import download
-from elicitation.services.exports import NoSuchCheckpoint, NothingSealed, PruneNotTold, TooMany, Wanted
+from elicitation.services.downloads import download, verifier
+from elicitation.services.exports import (
+    NoSuchCheckpoint,
+    NoSuchElicitation,
+    NothingSealed,
+    PruneNotTold,
+    TooMany,
+    Wanted,
+)
 from elicitation.services.named import by_whom, operator_names
 from elicitation.templatetags.desk import elc, utc, visible
 
@@ -43,16 +48,30 @@ PROBLEMS: Final[dict[str, str]] = {
     "pruned": "Leaves were pruned while it was made. Ask for a new export.",
     "not_kept": "An entry that it needs is gone. Verify the log.",
 }
-NOT_TOLD: Final = "What it covers was pruned in part, and nothing up to there tells of it. Take a newer one."
+NOT_TOLD: Final = "What it covers was pruned, at least in part, and nothing up to there tells of it. Take a newer one."
 
 
 class _When(forms.DateTimeField):
-    """A time in UTC as people write it."""
+    """A time as people write it: in UTC, unless it says otherwise."""
 
     def __init__(self, label: str, hint: str) -> None:
         widget = forms.TextInput(attrs={"placeholder": "2026-01-31 12:00"})
         super().__init__(label=label, required=False, widget=widget, help_text=hint)
         self.error_messages["invalid"] = "Write a time as 2026-01-31 12:00, in UTC."
+
+    def to_python(self, value: Any) -> datetime | None:
+        moment = super().to_python(value)
+        try:
+            return moment.astimezone(UTC) if moment else None
+        except OverflowError:
+            raise forms.ValidationError(self.error_messages["invalid"], "invalid") from None
+
+
+class _Size(forms.IntegerField):
+    """The size of a checkpoint."""
+
+    def __init__(self, label: str, hint: str) -> None:
+        super().__init__(label=label, required=False, min_value=0, max_value=exports.LAST_SIZE, help_text=hint)
 
 
 class ExportForm(forms.Form):
@@ -63,15 +82,13 @@ class ExportForm(forms.Form):
     format = forms.ChoiceField(choices=Export.Format.choices, widget=forms.RadioSelect, initial=Export.Format.JSONL)
     since = _When("Since", "UTC. What happened then is included.")
     until = _When("Until", "UTC. What happened then is not.")
-    from_size = forms.IntegerField(
-        label="After checkpoint", required=False, min_value=0, help_text="Its size. Leaves out what it covers already."
-    )
-    to_size = forms.IntegerField(
-        label="Up to checkpoint", required=False, min_value=0, help_text="Its size. Without one, the newest counts."
-    )
+    from_size = _Size("After checkpoint", "Its size. Leaves out what it covers already.")
+    to_size = _Size("Up to checkpoint", "Its size. Without one, the newest counts.")
     event = forms.ChoiceField(required=False, choices=[("", "any"), *((event, event) for event in sorted(EVENTS))])
     elicitation = forms.CharField(required=False, max_length=2000, help_text="Its id, as you have it.")
-    policy_revision = forms.IntegerField(label="Policy revision", required=False, min_value=0)
+    policy_revision = forms.IntegerField(
+        label="Policy revision", required=False, min_value=0, max_value=exports.LAST_REVISION
+    )
 
     def clean_elicitation(self) -> UUID | None:
         text = self.cleaned_data["elicitation"]
@@ -84,8 +101,8 @@ class ExportForm(forms.Form):
         """What a valid form asks for."""
         given = self.cleaned_data
         selection = Selection(
-            since=_in_utc(given["since"]),
-            until=_in_utc(given["until"]),
+            since=given["since"],
+            until=given["until"],
             from_size=given["from_size"],
             event=given["event"],
             elicitation_id=given["elicitation"],
@@ -171,8 +188,10 @@ class ExportAdmin(ReadOnlyAdmin):
             form.add_error(f"{problem.member}_size", "The log has no checkpoint of this size.")
         except PruneNotTold:
             form.add_error("to_size", NOT_TOLD)
-        except TooMany:
-            form.add_error("log", "Too many exports of this log are unfinished; wait for one of them.")
+        except NoSuchElicitation:
+            form.add_error("elicitation", "The ledger of this tenant has no entry about this elicitation.")
+        except TooMany as problem:
+            form.add_error("log", str(problem))
         else:
             return _sent(export) if streamed else HttpResponseRedirect(address(export))
         return self._ask(request, form, HTTP_CONFLICT)
@@ -198,11 +217,7 @@ class ExportAdmin(ReadOnlyAdmin):
         """The verifier as one file."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return HttpResponse(
-            Path(verify.__file__).read_bytes(),
-            content_type="text/x-python; charset=utf-8",
-            headers={"Content-Disposition": 'attachment; filename="verify.py"'},
-        )
+        return verifier()
 
     def _viewed(self, request: HttpRequest, object_id: str) -> Export:
         if not self.has_view_permission(request):
@@ -277,7 +292,3 @@ def _sent(export: Export) -> HttpResponseBase:
     response["Content-Disposition"] = f'attachment; filename="{exports.name_of(export)}"'
     response["Cache-Control"] = "no-store"
     return response
-
-
-def _in_utc(moment: datetime | None) -> datetime | None:
-    return moment.astimezone(UTC) if moment else None

@@ -26,9 +26,16 @@ from elicitation.api.openapi import described
 from elicitation.api.problems import Problem
 from elicitation.api.views import limit_of
 from elicitation.policy import identifiers
-from elicitation.services import actors, exports
-from elicitation.services.downloads import download
-from elicitation.services.exports import NoSuchCheckpoint, NothingSealed, PruneNotTold, TooMany, Wanted
+from elicitation.services import actors, exports, reading
+from elicitation.services.downloads import download, verifier
+from elicitation.services.exports import (
+    NoSuchCheckpoint,
+    NoSuchElicitation,
+    NothingSealed,
+    PruneNotTold,
+    TooMany,
+    Wanted,
+)
 from elicitation.services.keys import Scope
 
 _TAG: Final = "Auditors"
@@ -68,6 +75,7 @@ class Ledger(AuditorView):
         limit = limit_of(request.query_params.get("limit"))
         if log is None:
             return ledger_shapes.LedgerReply(items=[], size=0, next=None).response()
+        reading.note(log, actors.service(self.service(request)))
         start = max(cursor or 0, log.pruned)
         stop = min(start + limit, log.size)
         try:
@@ -85,7 +93,7 @@ class Exports(AuditorView):
         example=examples.EXPORT,
         reply=ledger_shapes.ExportReply,
         statuses=(201,),
-        refusals=(400, 401, 403, 409, 413, 415, 429, 503),
+        refusals=(400, 401, 403, 404, 409, 413, 415, 429, 503),
         tag=_TAG,
     )
     def post(self, request: Request) -> HttpResponse:
@@ -99,11 +107,12 @@ class Exports(AuditorView):
             sentence = "The log has no checkpoint of this size."
             raise Problem(400, "checkpoint.unknown", sentence, at=f"/{problem.member}") from None
         except PruneNotTold:
-            sentence = "What this checkpoint covers was pruned in part, and nothing up to there tells of it."
+            sentence = "What this checkpoint covers was pruned, at least in part, and nothing up to there tells of it."
             raise Problem(400, "checkpoint.pruned", sentence, at="/to") from None
-        except TooMany:
-            sentence = "Too many exports of this log are unfinished; wait for one of them."
-            raise Problem(429, "exports.too_many", sentence) from None
+        except NoSuchElicitation:
+            raise Problem(404, "unknown", "There is no such elicitation.", at="/elicitation_id") from None
+        except TooMany as problem:
+            raise Problem(429, "exports.too_many", str(problem)) from None
         return _export_reply(export).response(201)
 
 
@@ -147,6 +156,17 @@ class ExportFile(OneExport):
         if response is None:
             raise _unknown()
         return response
+
+
+class Verifier(AuditorView):
+    @described(
+        "verifier",
+        "The program that verifies exports, in one file for Python alone",
+        refusals=(401, 403),
+        tag=_TAG,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        return verifier()
 
 
 class Checkpoints(AuditorView):

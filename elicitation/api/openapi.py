@@ -90,7 +90,7 @@ _MEANING: Final[dict[int, str]] = {
     415: "Not sent as application/json.",
     416: "The file has no such part.",
     422: "Denied by policy: `code` is the rule.",
-    429: "Denied by a limit on asking, or too many exports unfinished; `Retry-After` says when to look again.",
+    429: "Denied by a limit on asking, or too many exports unfinished or kept; `Retry-After` says when to look again.",
     503: "Nothing was done; send the same again.",
 }
 

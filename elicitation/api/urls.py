@@ -26,6 +26,7 @@ urlpatterns = [
     path("v1/rules", rehearsals.Rules.as_view()),
     path("v1/ledger", ledger.Ledger.as_view()),
     path("v1/exports", ledger.Exports.as_view()),
+    path("v1/exports/verifier", ledger.Verifier.as_view()),
     path("v1/exports/<str:export_id>", ledger.OneExport.as_view()),
     path("v1/exports/<str:export_id>/file", ledger.ExportFile.as_view()),
     path("v1/checkpoints", ledger.Checkpoints.as_view()),

@@ -35,12 +35,19 @@ class Answers:
     unsealed: int
 
 
+def tenant_of(uid: UUID) -> str | None:
+    """Whose the elicitation is, by the ledger alone; ``None`` when it says nothing about it."""
+    # An export is asked for, and makes nothing the asker's.
+    told = LedgerEntry.objects.filter(elicitation_id=uid).exclude(event="exported")
+    return told.order_by("pk").values_list("tenant", flat=True).first()
+
+
 def answers(uid: UUID) -> Answers | None:
     """``None`` when the ledger has nothing about it. Bounded by what happened to one elicitation."""
-    rows = list(LedgerEntry.objects.filter(elicitation_id=uid).order_by("pk"))
-    if not rows:
+    tenant = tenant_of(uid)
+    if tenant is None:
         return None
-    tenant = rows[0].tenant
+    rows = list(LedgerEntry.objects.filter(tenant=tenant, elicitation_id=uid).order_by("pk"))
     log = Log.objects.filter(tenant=tenant).first()
     places = dict(Leaf.objects.filter(entry_id__in=[row.pk for row in rows]).values_list("entry_id", "index"))
     history = History(rows, log)

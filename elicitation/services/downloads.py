@@ -1,15 +1,18 @@
-"""Handing out the file of an export, whole or one part of it, so that a download that broke can go on."""
+"""Handing out the file of an export, whole or one part of it, so that a download that broke can go on; and the verifier
+beside it."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from audit import verify
 from audit.models import Export
 from elicitation.services import exports
 
@@ -39,6 +42,15 @@ def download(export: Export, request: HttpRequest) -> HttpResponseBase | None:
     if status == 206:
         response["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     return response
+
+
+def verifier() -> HttpResponse:
+    """The verifier as one file, which needs nothing of the desk."""
+    return HttpResponse(
+        Path(verify.__file__).read_bytes(),
+        content_type="text/x-python; charset=utf-8",
+        headers={"Content-Disposition": 'attachment; filename="verify.py"'},
+    )
 
 
 def _part(first: str, last: str, size: int) -> tuple[int, int, int]:

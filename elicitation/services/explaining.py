@@ -57,8 +57,8 @@ class Strangers:
 def strangers(entry: Elicitation) -> Strangers:
     """What the ledger and the count that is still open say about words that named another person."""
     refused = Q(event__in=["refused", "refused_again"], outcome=EvidenceOutcome.WRONG_USER_DENIED)
-    mine = LedgerEntry.objects.filter(refused | _SETTLES, elicitation_id=entry.uid).order_by("pk")
-    rows = list(mine.values_list("event", "repeat_count")[:MOST_REFUSALS])
+    mine = LedgerEntry.objects.filter(refused | _SETTLES, tenant=entry.tenant.slug, elicitation_id=entry.uid)
+    rows = list(mine.order_by("pk").values_list("event", "repeat_count")[:MOST_REFUSALS])
     written = sum(repeats or 1 for event, repeats in rows if event in ("refused", "refused_again"))
     if not written:
         return Strangers(0, more=False, settled=True)

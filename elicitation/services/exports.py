@@ -7,15 +7,15 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from audit import note, seal
 from audit.exporting.content import Content, Pruned
-from audit.exporting.file import Progress, Taken, advance, part_of
+from audit.exporting.file import Progress, Taken, advance, is_of, part_of
 from audit.exporting.selection import Selection
 from audit.ledger import Entry, append
 from audit.models import Checkpoint, Export, Leaf, LedgerEntry, Log, Prune
@@ -26,14 +26,18 @@ from elicitation.services.actors import Actor, ActorKind
 
 #: Exports of so many leaves are sent while they are made; larger ones become a job.
 SMALL: Final = 20_000
-#: Of one log, so that nobody fills the queue.
+#: Of one log, so that nobody fills the queue, or the disk.
 MOST_UNFINISHED: Final = 20
+MOST_KEPT: Final = 200
 #: How long a file is kept after it is ready, or after it stopped.
 KEPT: Final = timedelta(days=7)
 #: A worker that has not been heard of for so long is dead; a slice is far shorter.
 LEASE: Final = timedelta(minutes=3)
 #: A seal takes up a bounded number of entries; so many are made before an export that wants all.
 _SEALS: Final = 1_000
+#: Numbers beyond these no column holds.
+LAST_REVISION: Final = 2**31 - 1
+LAST_SIZE: Final = 2**63 - 1
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -53,11 +57,16 @@ class NoSuchCheckpoint(Exception):
 
 
 class PruneNotTold(Exception):
-    """Up to the checkpoint that was named, nothing tells of the prune: a whole export would look like a robbed one."""
+    """All that the checkpoint covers was pruned; or nothing up to there tells of the prune, and a whole export would
+    look like a robbed one."""
+
+
+class NoSuchElicitation(Exception):
+    """No entry of the tenant is about the elicitation. Absent and another tenant's: all the same."""
 
 
 class TooMany(Exception):
-    """So many exports of the log are unfinished that another one would only make them later."""
+    """So many exports of the log are unfinished, or kept, that there is no place for another. ``str()`` says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +101,10 @@ def seal_all() -> None:
 def ask(log: Log, wanted: Wanted, by: Actor, *, streamed: bool = False) -> Export:
     """Put an export on the record: its row, and its entry in the ledger. ``streamed`` ones are made by the caller.
 
-    Raises ``NothingSealed``, ``NoSuchCheckpoint``, ``PruneNotTold``, ``TooMany``.
+    Raises ``NothingSealed``, ``NoSuchCheckpoint``, ``PruneNotTold``, ``NoSuchElicitation``, ``TooMany``.
     """
-    unfinished = Export.objects.filter(log=log, status__in=(Export.Status.WAITING, Export.Status.RUNNING))
-    if not streamed and unfinished.count() >= MOST_UNFINISHED:
-        raise TooMany
+    if not streamed:
+        _must_have_place(log)
     checkpoints, selection = Checkpoint.objects.filter(log=log), wanted.selection
     found = checkpoints.order_by("-size") if wanted.to_size is None else checkpoints.filter(size=wanted.to_size)
     checkpoint = found.first()
@@ -105,8 +113,13 @@ def ask(log: Log, wanted: Wanted, by: Actor, *, streamed: bool = False) -> Expor
     start = selection.from_size
     if start is not None and (start > checkpoint.size or not checkpoints.filter(size=start).exists()):
         raise NoSuchCheckpoint("from")
-    if wanted.to_size is not None and log.pruned and selection == ALL and not _told_of_prune(log, checkpoint.size):
+    if checkpoint.size < log.pruned or (
+        wanted.to_size is not None and log.pruned and selection == ALL and not _told_of_prune(log, checkpoint.size)
+    ):
         raise PruneNotTold
+    about = LedgerEntry.objects.filter(tenant=log.tenant, elicitation_id=selection.elicitation_id)
+    if selection.elicitation_id is not None and not about.exists():
+        raise NoSuchElicitation
     with transaction.atomic():
         at = clock.now()
         export = Export.objects.create(
@@ -159,14 +172,17 @@ def write(export: Export, path: Path, seconds: float) -> Progress:
     return progress
 
 
-def begun(log: Log, wanted: Wanted, by: Actor) -> Export | None:
-    """The newest streamed export of the same kind by the same actor that has not come to its end."""
+def begun(log: Log, wanted: Wanted, by: Actor, part: Path) -> Export | None:
+    """The streamed export of the same kind by the same actor that ``part`` belongs to, and that has not come to its
+    end. Raises ``OSError``."""
     asked = {"since": None, "until": None, "from_size": None, "event": "", "elicitation_id": None}
     same = asked | {"policy_revision": None} | wanted.selection.columns()
     to = {} if wanted.to_size is None else {"size": wanted.to_size}
     mine = {"actor_kind": by.kind, "actor_id": by.id, "role": by.role}
     rows = Export.objects.filter(log=log, format=wanted.format, status=Export.Status.SENT, finished_at=None)
-    return rows.filter(**same, **to, **mine).order_by("-pk").first()
+    # Of two that begin alike, the one that had come further.
+    rows = rows.filter(**same, **to, **mine).order_by("-bytes_done", "-pk")
+    return next((row for row in rows if is_of(part, row)), None)
 
 
 def path_of(export: Export) -> Path:
@@ -235,23 +251,49 @@ def let_go() -> int:
     that were."""
     old = clock.now() - KEPT
     over = Export.objects.filter(status__in=(Export.Status.READY, Export.Status.FAILED), finished_at__lt=old)
-    over = over.exclude(pk__in=Prune.objects.values("export"))
+    over = over.exclude(pk__in=_of_prunes())
     gone = 0
     for export in over.order_by("pk")[:100]:
-        for path in (path_of(export), part_of(path_of(export))):
-            path.unlink(missing_ok=True)
-        gone += over.filter(pk=export.pk).update(status=Export.Status.GONE)
+        # A prune is ordered under the same lock, so it never counts on a file that goes. Both in one transaction: if
+        # the worker dies in between, the next one comes back to it.
+        with transaction.atomic():
+            Log.objects.select_for_update().get(pk=export.log_id)
+            if not over.filter(pk=export.pk).update(status=Export.Status.GONE):
+                continue
+            for path in (path_of(export), part_of(path_of(export))):
+                path.unlink(missing_ok=True)
+        gone += 1
     return gone
 
 
+def _of_prunes() -> QuerySet[Prune, int]:
+    """The exports that hold what was pruned."""
+    return Prune.objects.values_list("export", flat=True)
+
+
+def _must_have_place(log: Log) -> None:
+    """Raises ``TooMany``."""
+    mine = Export.objects.filter(log=log)
+    if mine.filter(status__in=(Export.Status.WAITING, Export.Status.RUNNING)).count() >= MOST_UNFINISHED:
+        raise TooMany("Too many exports of this log are unfinished; wait for one of them.")
+    kept = mine.filter(status__in=(Export.Status.READY, Export.Status.FAILED)).exclude(pk__in=_of_prunes())
+    if kept.count() >= MOST_KEPT:
+        raise TooMany(f"Too many exports of this log are kept; each goes after {KEPT.days} days.")
+
+
 def _told_of_prune(log: Log, size: int) -> bool:
-    told = LedgerEntry.objects.filter(tenant=log.tenant, event="pruned", repeat_count=log.pruned)
+    told = LedgerEntry.objects.filter(tenant=log.tenant, event="pruned", repeat_count__gte=log.pruned)
     return Leaf.objects.filter(log=log, index__lt=size, entry_id__in=told.values("pk")).exists()
 
 
 def _keep(export: Export, progress: Progress, status: Export.Status) -> None:
     """Remember how far the export has come, unless its lease ran out and somebody else has it."""
-    done = {"bytes_done": progress.bytes_done, "next_leaf": progress.next_leaf, "count": progress.count}
+    done: dict[str, Any] = {
+        "bytes_done": progress.bytes_done,
+        "next_leaf": progress.next_leaf,
+        "count": progress.count,
+        "digest": progress.digest,
+    }
     finished: datetime | None = clock.now() if progress.whole else None
     mine = Export.objects.filter(pk=export.pk, lease_until=export.lease_until)
     mine.update(status=status, lease_until=None, finished_at=finished, **done)

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
 
 from audit import packs, seal
 from audit.ledger import Entry, append
-from audit.models import LedgerEntry, Log
+from audit.models import Log
 from audit.packs import NothingToPack
+from audit.tree import NotKept
 from elicitation.services import clock, exports
 from elicitation.services.actors import Actor
 
+#: For people.
+NOT_PROVABLE: Final = "The ledger has entries about it, but cannot prove them any more. Verify the log."
 
-def tenant_of(uid: UUID) -> str:
-    """Whose the elicitation is, by the ledger alone. Raises ``NothingToPack`` when no entry is about it."""
-    tenant = LedgerEntry.objects.filter(elicitation_id=uid).order_by("pk").values_list("tenant", flat=True).first()
-    if tenant is None:
-        raise NothingToPack
-    return tenant
+
+class NotProvable(Exception):
+    """An entry about the elicitation, or one beside it that a proof needs, is not there or is not what was sealed."""
 
 
 def make(tenant: str, uid: UUID, by: Actor) -> bytes:
     """The evidence pack of the tenant's elicitation, with what has happened so far sealed in it.
 
-    Raises ``NothingToPack``, ``ImproperlyConfigured`` without a key.
+    Raises ``NothingToPack``, ``NotProvable``, ``ImproperlyConfigured`` without a key.
     """
     exports.seal_all()
     log = Log.objects.filter(tenant=tenant).first()
     if log is None:
         raise NothingToPack
     now = clock.now()
-    made = packs.pack(log, uid, now, seal.keys())
+    try:
+        made = packs.pack(log, uid, now, seal.keys())
+    except (NotKept, ValueError):
+        raise NotProvable from None
     with transaction.atomic():
         append(
             now,

@@ -48,13 +48,15 @@ LIFT_REASONS: Final[dict[LiftReason, str]] = {
 #: Why nothing was done, for people.
 OBSTACLES: Final[dict[Obstacle, str]] = {
     Obstacle.NOTHING: "Nothing can be pruned within these bounds.",
-    Obstacle.EXPORT_GONE: "The file of the export cannot be read. Export the whole log as JSON Lines again.",
+    Obstacle.EXPORT_GONE: "The file of the export cannot be read. Put it back; or, when nothing is ordered yet, export "
+    "the whole log as JSON Lines again.",
     Obstacle.EXPORT_NOT_VERIFIED: "The file of the export does not verify, so nothing is pruned. Look into why, and "
-    "export the whole log as JSON Lines again.",
+    "put back what was exported; or, when nothing is ordered yet, export the whole log as JSON Lines again.",
     Obstacle.EXPORT_RUNNING: "An export of this log is under way. Prune when it is ready.",
     Obstacle.PRUNE_RUNNING: "Another prune of this log is not finished yet.",
     Obstacle.CHANGED: "What bounds the prune has changed meanwhile. Look again.",
     Obstacle.NOT_TOLD: "The prune is on the ledger, and not sealed yet. Run the command again when it is.",
+    Obstacle.NOT_THERE: "Leaves that were to go are not there, so nothing more goes. Verify the log.",
     Obstacle.HELD: "A legal hold was placed meanwhile. What it keeps stays until it is lifted; then run the command "
     "again.",
     Obstacle.HELD_ALREADY: "The same is held already.",
@@ -106,7 +108,8 @@ def order(plan: Plan, by: Actor) -> Prune:
 
 
 def carry_out(prune: Prune, progress: Callable[[int], None] = lambda _: None) -> int:
-    """Remove what was ordered to go, once the order's entry is sealed; what an interruption left is taken up again.
+    """Remove what was ordered to go, once the order's entry is sealed and the file of its export was verified again;
+    what an interruption left is taken up again.
 
     ``progress`` is told how many leaves this call has removed so far. Returns how many it removed in all. Raises
     ``NotDone``, ``NotSetUp``.
@@ -114,12 +117,11 @@ def carry_out(prune: Prune, progress: Callable[[int], None] = lambda _: None) ->
     retention_role.set_up(connection)
     if not retention.is_told(prune):
         exports.seal_all()
-    retention.begin(prune)
+    retention.check_export(prune.export, exports.path_of(prune.export))
     removed = 0
-    while gone := retention.carry_on(prune):
+    while gone := retention.carry_on(prune, clock.now()):
         removed += gone
         progress(removed)
-    retention.finish(prune, clock.now())
     return removed
 
 

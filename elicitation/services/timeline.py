@@ -116,7 +116,7 @@ class TimelineLine:
 
 def timeline(entry: Elicitation) -> list[TimelineLine]:
     """The ledger's entries about ``entry``, oldest first."""
-    rows = list(LedgerEntry.objects.filter(elicitation_id=entry.uid).order_by("pk"))
+    rows = list(LedgerEntry.objects.filter(tenant=entry.tenant.slug, elicitation_id=entry.uid).order_by("pk"))
     names = operator_names(rows)
     return [TimelineLine(row.at, SENTENCES[row.event](row), row.event, by_whom(row, names)) for row in rows]
 

@@ -15,9 +15,10 @@ from uuid import UUID
 
 from audit import line as lines
 from audit import note
-from audit.merkle import inclusion_proof
+from audit.merkle import consistency_proof, inclusion_proof
 from audit.verify import (
     Checkpoint,
+    Consistency,
     Edge,
     Format,
     Report,
@@ -35,6 +36,8 @@ ORIGIN = "desk.example.com/acme"
 RING = {"current": bytes(range(32)), "previous": bytes(range(1, 33))}
 ABOUT = UUID("6f1c1a52-8f0e-4d3b-9a57-1c2d3e4f5a6b")
 MADE_AT = "2026-11-30T12:30:00.000000Z"
+#: A selection that every entry fits.
+SINCE: dict[str, object] = {"since": "2026-11-30T12:00:00.000000Z"}
 
 
 def key_text(ring: Mapping[str, bytes] = RING, origin: str = ORIGIN) -> str:
@@ -45,9 +48,11 @@ def key_text(ring: Mapping[str, bytes] = RING, origin: str = ORIGIN) -> str:
 KEYS = tuple(parse_key(vkey) for vkey in key_text().split())
 
 
-def judge(file: bytes, keys: Sequence[VerifierKey] = KEYS, kept: Sequence[str] = ()) -> Report:
-    """What the verifier says of a file, to an auditor with these keys and these checkpoints."""
-    return verify_file(io.BytesIO(file), keys, [checkpoint_of(each) for each in kept])
+def judge(
+    file: bytes, keys: Sequence[VerifierKey] = KEYS, kept: Sequence[str] = (), proofs: Sequence[Consistency] = ()
+) -> Report:
+    """What the verifier says of a file, to an auditor with these keys, these checkpoints and these proofs of them."""
+    return verify_file(io.BytesIO(file), keys, [checkpoint_of(each) for each in kept], proofs)
 
 
 def checkpoint_of(signed: str) -> Checkpoint:
@@ -126,9 +131,18 @@ class Exporter:
             "entries": entries,
             "count": len(entries),
         } | lies
+        return self.signed_pack(pack)
+
+    def signed_pack(self, pack: Mapping[str, object]) -> bytes:
+        """Whatever somebody who has the keys lets a pack say."""
         text = f"{self.origin}/pack\n{_json(pack)}\n"
         signatures = note.signature_lines(text, self.origin, self.ring)
-        return (_json(pack | {"signatures": signatures}) + "\n").encode()
+        return (_json({**pack, "signatures": signatures}) + "\n").encode()
+
+    def consistency(self, old: int) -> Consistency:
+        """The proof that the log begins with its first ``old`` leaves."""
+        size = len(self.leaves)
+        return Consistency(old, size, tuple(consistency_proof(old, size, self.tree_hash)))
 
     def tree_hash(self, start: int, stop: int) -> bytes:
         """The hash over some of the leaves, straight from its definition (RFC 6962, section 2.1)."""
@@ -202,8 +216,9 @@ class Exporter:
             told = self._cell(left_out) if gaps else []
             if leaf is None:
                 content = written.getvalue().encode()
-                sealed = _json(self._sealed(Format.CSV, content, neutralised))
-                writer.writerow(["#manifest", sealed, *[""] * (len(lines.NAMES) - 2), *told])
+                sealed = _json(self._sealed(Format.CSV, content, neutralised)).replace('"', '""')
+                empty = "," * (len(lines.NAMES) - 2 + bool(gaps))
+                written.write(f'#manifest,"{sealed}"{empty}' + "".join(f'"{cell}"' for cell in told if cell) + "\n")
                 break
             said = json.loads(self.leaves[leaf])
             cells = [_cell(said.get(name)) for name in lines.NAMES]
@@ -223,10 +238,12 @@ class Exporter:
             event: dict[str, Any] = {"class_uid": 6003, "activity_id": 1, "metadata": {"version": "1.8.0"}}
             unmapped: dict[str, object] = {"left_out": self.stretch(*left_out)} if left_out else {}
             if leaf is None:
-                unmapped["manifest"] = self._sealed(Format.OCSF, b"".join(written))
+                before = f'{_json(event)[:-1]},"unmapped":{{"manifest":'
+                sealed = self._sealed(Format.OCSF, b"".join(written) + before.encode())
+                written.append((before + _json({"": sealed} | unmapped)[4:] + "}\n").encode())
             else:
                 event |= {"raw_data": self.leaves[leaf].decode(), "time": 1796040000000 + leaf}
-            written.append((_json(event | ({"unmapped": unmapped} if unmapped else {})) + "\n").encode())
+                written.append((_json(event | ({"unmapped": unmapped} if unmapped else {})) + "\n").encode())
         return b"".join(written)
 
 

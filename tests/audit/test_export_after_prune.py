@@ -109,6 +109,24 @@ def test_a_whole_export_to_a_checkpoint_that_knows_nothing_of_the_prune_is_refus
     assert judged(export).verdict is Verdict.VERIFIED
 
 
+def test_nothing_is_exported_to_a_checkpoint_of_which_all_was_pruned() -> None:
+    with pytest.raises(PruneNotTold):
+        exports.ask(acme(), Wanted(Format.CSV, Selection(event="shown"), to_size=300), AUDITOR)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_an_export_whose_checkpoint_is_pruned_meanwhile_raises_no_false_alarm(format_: Format) -> None:
+    begun = exports.ask(acme(), Wanted(format_, Selection(event="shown"), to_size=600), AUDITOR)
+    Export.objects.filter(pk=begun.pk).update(status=Export.Status.FAILED, problem="disk_full")
+    write(500)
+    exported()
+    assert prune(1024).upto == 1024
+    assert exports.resume(begun)
+    exports.carry_on(60)
+    begun.refresh_from_db()
+    assert (begun.status, begun.problem) == (Export.Status.FAILED, "pruned")
+
+
 @pytest.mark.parametrize("format_", FORMATS)
 def test_an_export_that_began_before_a_prune_does_not_go_on_after_it(
     format_: Format, monkeypatch: pytest.MonkeyPatch

@@ -250,7 +250,7 @@ def test_the_command_goes_on_with_a_part_and_only_when_told(tmp_path: Path) -> N
     exports.write(export, output, 0)
     with pytest.raises(CommandError, match="go on with it by --resume"):
         run("acme", "--format", "csv", "--output", output)
-    with pytest.raises(CommandError, match="No export with these options"):
+    with pytest.raises(CommandError, match="is not what an export with these options has written"):
         run("acme", "--format", "csv", "--event", "shown", "--output", output, "--resume")
     file._known.clear()
     run("acme", "--format", "csv", "--output", output, "--resume")

@@ -58,6 +58,8 @@ def test_the_command_takes_a_day_and_prunes_what_was_sealed_before_it() -> None:
         (["--upto", "512"], 1, "Nothing can be pruned"),
         (["--upto", "-1"], 2, "the number of a leaf"),
         (["--before", "soon"], 2, "a day such as"),
+        (["--before", "0001-01-01T00:00:00+14:00"], 2, "a day such as"),
+        (["--upto", str(10**30)], 1, "Nothing can be pruned"),
     ],
 )
 def test_the_command_says_why_nothing_went(arguments: list[str], code: int, says: str) -> None:

@@ -11,10 +11,11 @@ from django.db import connection
 
 from audit import retention, triggers
 from audit.exporting.selection import Selection
-from audit.models import Export, Hourly, Leaf, LedgerEntry, Log, Subtree
+from audit.models import Export, Hourly, Leaf, LedgerEntry, Log, Prune, Subtree
 from audit.retention import Limit, NotDone, Obstacle
+from audit.tree import WIDTH
 from audit.verify import Format, Verdict
-from elicitation.services import actors, exports
+from elicitation.services import actors, clock, exports
 from elicitation.services.exports import Wanted
 from elicitation.services.retention import HoldReason, LiftReason, carry_out, lift_hold, order, place_hold
 from tests.audit.pruned import (
@@ -235,30 +236,28 @@ def test_nothing_is_removed_before_the_prune_itself_is_sealed() -> None:
     exported()
     ordered = order(retention.plan(acme(), 512), actors.shell())
     with refused(Obstacle.NOT_TOLD):
-        retention.begin(ordered)
+        retention.carry_on(ordered, clock.now())
     with refused_by_the_database():
-        retention.carry_on(ordered)
+        retention._remove(ordered, 0, 512)
     seal_all()
-    retention.begin(ordered)
-    assert retention.carry_on(ordered) == 512
+    assert retention.carry_on(ordered, clock.now()) == 512
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_prune_that_is_interrupted_anywhere_goes_on_and_the_log_verifies_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(retention.BATCH, connection.vendor, 100)
+    monkeypatch.setitem(retention.BATCH, connection.vendor, WIDTH)
     write(900)
     exported()
     ordered = order(retention.plan(acme(), 768), actors.shell())
     with refused(Obstacle.PRUNE_RUNNING):
         order(retention.plan(acme(), 512), actors.shell())
     seal_all()
-    retention.begin(ordered)
-    assert retention.carry_on(ordered) == 100
-    assert leaves()[0] == 100
-    assert verified().verdict is Verdict.VERIFIED
-    assert watched() == (Log.Verdict.VERIFIED, None)
-    carry_out(ordered)
-    assert leaves()[0] == 768
-    assert verified().verdict is Verdict.VERIFIED
+    for gone in (WIDTH, 2 * WIDTH, 3 * WIDTH):
+        assert retention.carry_on(ordered, clock.now()) == WIDTH
+        assert (leaves()[0], acme().pruned) == (gone, gone)
+        assert verified().verdict is Verdict.VERIFIED
+        assert watched() == (Log.Verdict.VERIFIED, None)
+        assert (Prune.objects.get().finished_at is not None) is (gone == ordered.upto)
+    assert carry_out(ordered) == 0

@@ -8,10 +8,13 @@ import re
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
+from audit import triggers
 from audit.models import LedgerEntry, Log
 from elicitation.services import exports
 from tests import builders
+from tests.audit.pruned import tampering, write
 from tests.builders import Desk
 from tests.elicitation.admin_pages import look, page_of
 from tests.steps import apply, complete
@@ -69,6 +72,22 @@ def test_the_pack_is_downloaded_by_a_button_and_that_is_on_the_ledger(desk: Desk
         builders.entry_of(public_id).uid,
     )
     assert "An evidence pack about it was made." in words(look(admin_client, page_of(public_id)))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_what_cannot_be_proven_any_more_no_pack_is_made_and_the_page_says_so(desk: Desk, admin_client: Any) -> None:
+    public_id = desk.admit().json()["id"]
+    write(3)
+    with tampering(triggers.LEDGER):
+        LedgerEntry.objects.filter(pk=LedgerEntry.objects.latest("pk").pk).delete()
+    before = LedgerEntry.objects.count()
+    reply = admin_client.post(f"{answered(public_id)}pack/", follow=True)
+    assert reply.redirect_chain == [(answered(public_id), 302)]
+    assert "cannot prove them any more. Verify the log." in words(reply.content.decode())
+    with pytest.raises(CommandError, match="cannot prove them any more") as problem:
+        call_command("evidence_pack", public_id)
+    assert problem.value.returncode == 1
+    assert LedgerEntry.objects.count() == before
 
 
 def test_a_pack_is_not_made_by_following_a_link(desk: Desk, admin_client: Any) -> None:

@@ -126,13 +126,35 @@ def test_an_export_that_stopped_says_why_and_goes_on_when_told(auditor: Client, 
         ({"from_size": "1"}, "no checkpoint of this size"),
         ({"elicitation": "elc_x"}, "Give one id"),
         ({"format": "xml"}, "Select a valid choice"),
+        ({"policy_revision": str(10**12)}, "less than or equal to"),
+        ({"policy_revision": str(2**31)}, "less than or equal to"),
+        ({"policy_revision": "9" * 5000}, "Enter a whole number"),
+        ({"from_size": str(2**63)}, "less than or equal to"),
+        ({"to_size": str(10**30)}, "less than or equal to"),
+        ({"since": "0001-01-01T00:00:00+14:00"}, "Write a time as"),
+        ({"until": "9999-12-31T23:59:59-12:00"}, "Write a time as"),
+        ({"log": str(10**30)}, "Select a valid choice"),
     ],
 )
 def test_a_form_that_means_nothing_says_where(auditor: Client, log: Log, more: dict[str, str], said: str) -> None:
-    page = auditor.post(ADD, order(log, **more))
+    page = auditor.post(ADD, order(log) | more)
     assert said in text_of(page)
     assert not Export.objects.exists()
     assert not LedgerEntry.objects.filter(event="exported").exists()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"policy_revision": str(2**31 - 1)},
+        {"since": "0001-01-01 00:00"},
+        {"until": "9999-12-31T23:59:59Z"},
+        {"since": "2026-01-01T00:00:00+02:00"},
+    ],
+)
+def test_what_a_column_can_hold_is_taken(auditor: Client, log: Log, tmp_path: Path, more: dict[str, str]) -> None:
+    sent = auditor.post(ADD, order(log, **more))
+    assert verdict(b"".join(sent.streaming_content), log, tmp_path) is Verdict.SELECTION  # type: ignore[attr-defined]
 
 
 def test_with_nothing_sealed_the_form_says_so(auditor: Client) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ from django.conf import settings as configured
 from django.test import Client
 from django.utils import timezone
 
+from audit import verify as verifier
 from audit.models import Checkpoint, Export, LedgerEntry, Log
 from audit.seal import seal
 from audit.verify import Verdict, parse_checkpoint, parse_key, parse_note, verify, verify_consistency
-from elicitation.services import exports, keys
+from elicitation.services import exports, keys, reading
 from elicitation.services.keys import KeyProblem, Scope
 from tests.builders import Desk
 
@@ -206,6 +208,51 @@ def test_too_many_unfinished_exports_are_refused(desk: Desk, auditor: str) -> No
         assert desk.call("exports", {"format": "jsonl"}, key=auditor).status_code == 201
     refused = desk.call("exports", {"format": "jsonl"}, key=auditor)
     assert (refused.status_code, refused.json()["code"]) == (429, "exports.too_many")
+
+
+def test_so_many_files_of_a_log_are_kept_and_no_more(desk: Desk, auditor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "MOST_KEPT", 2)
+    for _ in range(exports.MOST_KEPT):
+        made(desk, auditor)
+    refused = desk.call("exports", {"format": "jsonl"}, key=auditor)
+    assert (refused.status_code, refused.json()["code"]) == (429, "exports.too_many")
+    assert "are kept; each goes after 7 days" in refused.json()["detail"]
+    theirs = keys.create_service_key(desk.mallory, [Scope.EXPORT])
+    desk.admit(desk.mallory_key, form=True)
+    seal_all()
+    assert desk.call("exports", {"format": "jsonl"}, key=theirs).status_code != 429
+    Export.objects.update(finished_at=timezone.now() - exports.KEPT - timedelta(minutes=1))
+    exports.let_go()
+    assert desk.call("exports", {"format": "jsonl"}, key=auditor).status_code == 201
+
+
+def test_that_the_lines_are_read_is_told_once_an_hour_of_each_reader(
+    desk: Desk, auditor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not more often: whoever follows the log would read of nothing but their reading."""
+    other = keys.create_service_key(desk.booking, [Scope.EXPORT])
+    for key in (auditor, other, auditor, other):
+        for query in ("", "?cursor=1", "?limit=2"):
+            assert get(desk, f"ledger{query}", key).status_code == 200
+            seal_all()
+    told = list(LedgerEntry.objects.filter(event="exported").values_list("tenant", "actor_kind", "actor_id"))
+    assert told == [("acme", "service", "hotels"), ("acme", "service", "booking")]
+    monkeypatch.setattr(reading, "TOLD_EVERY", timedelta(0))
+    get(desk, "ledger", auditor)
+    assert LedgerEntry.objects.filter(event="exported", actor_id="hotels").count() == 2
+
+
+def test_nothing_is_told_of_reading_a_log_that_is_not_there(desk: Desk) -> None:
+    get(desk, "ledger", keys.create_service_key(desk.booking, [Scope.EXPORT]))
+    assert not LedgerEntry.objects.filter(event="exported").exists()
+
+
+def test_the_verifier_comes_beside_the_exports_and_is_described(desk: Desk, auditor: str) -> None:
+    answer = get(desk, "exports/verifier", auditor)
+    assert answer.content == Path(verifier.__file__).read_bytes()
+    assert answer["Content-Disposition"] == 'attachment; filename="verify.py"'
+    assert get(desk, "exports/verifier", desk.key).status_code == 403
+    assert "/api/v1/exports/verifier" in Client().get("/api/schema/?format=json").json()["paths"]
 
 
 def test_the_lines_are_the_bytes_that_were_hashed(desk: Desk, auditor: str) -> None:

@@ -14,6 +14,8 @@ from audit.packs import NothingToPack
 from elicitation.management.base import DeskCommand
 from elicitation.policy import identifiers
 from elicitation.services import actors, packs
+from elicitation.services.answering import tenant_of
+from elicitation.services.packs import NOT_PROVABLE
 
 
 class Command(DeskCommand):
@@ -22,7 +24,7 @@ class Command(DeskCommand):
         "Anybody verifies it without the desk, with verify.py and the log's public key. The pack itself is an entry "
         "on the ledger.\n\n"
         "Example: manage.py evidence_pack elc_… --output pack.json\n\n"
-        "Exit codes: 0 written, 1 the ledger has nothing about it, 2 could not run."
+        "Exit codes: 0 written, 1 the ledger has nothing about it or cannot prove it, 2 could not run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,9 +41,11 @@ class Command(DeskCommand):
             raise CommandError(f"{output} is there already; name a new file.", returncode=2)
         uid = UUID(bytes=raw)
         try:
-            made = packs.make(packs.tenant_of(uid), uid, actors.shell())
+            made = packs.make(tenant_of(uid) or "", uid, actors.shell())
         except NothingToPack:
             raise CommandError("The ledger has no entry about this elicitation.", returncode=1) from None
+        except packs.NotProvable:
+            raise CommandError(NOT_PROVABLE, returncode=1) from None
         if output is None:
             self.stdout.write(made.decode(), ending="")
             return

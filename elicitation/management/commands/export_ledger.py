@@ -20,7 +20,7 @@ from audit.vocabulary import EVENTS
 from elicitation.management.base import DeskCommand
 from elicitation.policy import identifiers
 from elicitation.services import actors, exports
-from elicitation.services.exports import NoSuchCheckpoint, NothingSealed, PruneNotTold, Wanted
+from elicitation.services.exports import NoSuchCheckpoint, NoSuchElicitation, NothingSealed, PruneNotTold, Wanted
 
 #: Seconds between two lines of progress.
 _SLICE: Final = 2.0
@@ -46,7 +46,7 @@ class Command(DeskCommand):
         parser.add_argument("--to-checkpoint", metavar="N", type=_size, help="up to this checkpoint, not the newest")
         parser.add_argument("--event", choices=sorted(EVENTS), metavar="EVENT", default="")
         parser.add_argument("--elicitation", metavar="ID", type=_elicitation)
-        parser.add_argument("--policy-revision", metavar="N", type=int)
+        parser.add_argument("--policy-revision", metavar="N", type=_revision)
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["output"]
@@ -57,7 +57,7 @@ class Command(DeskCommand):
             sentence = "does not exist" if options["resume"] else "exists; go on with it by --resume, or remove it"
             raise CommandError(f"{part_of(path)} {sentence}.", returncode=2)
         try:
-            export = self._export(options["tenant"], wanted, resume=options["resume"])
+            export = self._export(options["tenant"], wanted, part_of(path) if options["resume"] else None)
             self._write(export, path)
         except NothingSealed:
             raise CommandError("Nothing of this tenant is sealed yet: there is no checkpoint.", returncode=1) from None
@@ -66,8 +66,11 @@ class Command(DeskCommand):
                 f"--{problem.member}-checkpoint names no checkpoint of this log.", returncode=2
             ) from None
         except PruneNotTold:
-            sentence = "What this checkpoint covers was pruned in part, and nothing up to there tells of it."
+            sentence = "What this checkpoint covers was pruned, at least in part, and nothing up to there tells of it."
             raise CommandError(sentence, returncode=2) from None
+        except NoSuchElicitation:
+            sentence = "The ledger of this tenant has no entry about this elicitation."
+            raise CommandError(sentence, returncode=1) from None
         except Taken:
             raise CommandError(f"Another process is writing {part_of(path)}.", returncode=2) from None
         except OSError as error:
@@ -79,11 +82,13 @@ class Command(DeskCommand):
         except NotKept as gap:
             raise CommandError(f"The entry of leaf {gap.leaf} is gone: verify the log.", returncode=1) from None
 
-    def _export(self, tenant: str, wanted: Wanted, *, resume: bool) -> Export:
-        if resume:
-            begun = exports.begun(exports.log_of(tenant), wanted, actors.shell())
+    def _export(self, tenant: str, wanted: Wanted, part: Path | None) -> Export:
+        """The export that ``part`` was begun for, or a new one."""
+        if part is not None:
+            begun = exports.begun(exports.log_of(tenant), wanted, actors.shell(), part)
             if begun is None:
-                raise CommandError("No export with these options was begun from the shell.", returncode=2)
+                sentence = "is not what an export with these options has written. Remove it and export again."
+                raise CommandError(f"{part} {sentence}", returncode=2)
             return begun
         exports.seal_all()
         return exports.ask(exports.log_of(tenant), wanted, actors.shell(), streamed=True)
@@ -117,12 +122,21 @@ def _time(text: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError("not a time such as 2026-01-31T12:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ArgumentTypeError("not a time that there is in UTC") from None
 
 
 def _size(text: str) -> int:
     if not text.isdecimal() or len(text) > 18:
         raise ArgumentTypeError("not the size of a checkpoint")
+    return int(text)
+
+
+def _revision(text: str) -> int:
+    if not text.isdecimal() or len(text) > 10 or int(text) > exports.LAST_REVISION:
+        raise ArgumentTypeError("not the number of a revision")
     return int(text)
 
 

@@ -64,9 +64,10 @@ class Command(DeskCommand):
         if options["before"] is not None:
             try:
                 day = datetime.fromisoformat(options["before"])
-            except ValueError:
+                day = day.astimezone(UTC) if day.tzinfo else day.replace(tzinfo=UTC)
+            except (ValueError, OverflowError):
                 raise CommandError("--before takes a day such as 2026-01-01.", returncode=2) from None
-            return retention.size_before(log, day if day.tzinfo else day.replace(tzinfo=UTC))
+            return retention.size_before(log, day)
         upto: int | None = options["upto"]
         if upto is not None and upto < 0:
             raise CommandError("--upto takes the number of a leaf.", returncode=2)
