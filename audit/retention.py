@@ -28,6 +28,10 @@ from audit.verify import Verdict
 BATCH: Final = {"postgresql": 20 * WIDTH, "sqlite": 4 * WIDTH}
 
 
+#: Events that an elicitation did not do: they alone are nothing to hold.
+_LOOKED: Final = ("exported", "evidence_packed", "hold_placed", "hold_lifted")
+
+
 class Limit(StrEnum):
     """What a prune may not go beyond."""
 
@@ -70,6 +74,7 @@ class Obstacle(StrEnum):
     EXPORT_GONE = "export_gone"
     EXPORT_NOT_VERIFIED = "export_not_verified"
     EXPORT_RUNNING = "export_running"
+    EXPORT_STOPPED = "export_stopped"
     PRUNE_RUNNING = "prune_running"
     CHANGED = "changed"
     NOT_TOLD = "not_told"
@@ -100,7 +105,7 @@ def place_hold(log: Log, elicitation_id: UUID | None, at: datetime) -> LegalHold
     same = LegalHold.objects.filter(log=log, elicitation_id=elicitation_id, lifted_at=None)
     if same.exists():
         raise NotDone(Obstacle.HELD_ALREADY)
-    if elicitation_id is not None and not _about(log, [elicitation_id]).exists():
+    if elicitation_id is not None and not _about(log, [elicitation_id]).exclude(event__in=_LOOKED).exists():
         raise NotDone(Obstacle.NO_ENTRY)
     return LegalHold.objects.create(log=log, elicitation_id=elicitation_id, made_at=at)
 
@@ -130,7 +135,7 @@ def plan(log: Log, asked: int) -> Plan:
     first = _first_leaf(log, [uid for uid in held if uid is not None])
     if first is not None:
         bounds.append(Bound(Limit.HOLD, first))
-    if settings.DESK_WITNESS_URL or settings.DESK_WITNESS_FILE:
+    if settings.DESK_WITNESS_URL or settings.DESK_WITNESS_FILE or log.witnessed_size or log.witness_problem:
         bounds.append(Bound(Limit.WITNESS, log.witnessed_size))
     bounds.sort(key=lambda bound: bound.leaf)
     return Plan(log, asked, bounds[0].leaf // WIDTH * WIDTH, tuple(bounds), export)

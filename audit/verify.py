@@ -1369,7 +1369,7 @@ def _before_and_after(kept: _Kept) -> str:
 _PACK: Final = b'"evidence_pack"'
 #: Hundreds of entries. A pack is read whole, so a larger one would take much memory, and so would one in which a value
 #: begins at more than every sixteenth byte; in a desk's it is about every thirtieth.
-_LARGEST_PACK: Final = 1 << 20
+LARGEST_PACK: Final = 1 << 20
 _BYTES_OF_A_VALUE: Final = 16
 
 
@@ -1380,9 +1380,9 @@ def verify_pack(
 
     Raises ``Fault`` with what is wrong, ``CouldNotRun``, and what reading a file raises.
     """
-    data = file.read(_LARGEST_PACK + 1)
-    if len(data) > _LARGEST_PACK:
-        raise CouldNotRun(f"a pack of more than {_LARGEST_PACK >> 20} MiB: export the elicitation instead")
+    data = file.read(LARGEST_PACK + 1)
+    if len(data) > LARGEST_PACK:
+        raise CouldNotRun(f"a pack of more than {LARGEST_PACK >> 20} MiB: export the elicitation instead")
     if not data.rstrip().endswith(b"}"):
         raise Fault(Verdict.TRUNCATED, "The pack ends in the middle: what came after is cut off.")
     try:

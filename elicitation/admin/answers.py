@@ -44,8 +44,8 @@ def pack_view(request: HttpRequest, public_id: str) -> HttpResponse:
         made = packs.make(found.tenant, found.uid, exports.auditor(request.user.pk))
     except NothingToPack:
         raise Http404 from None
-    except packs.NotProvable:
-        messages.error(request, packs.NOT_PROVABLE)
+    except packs.NotMade as problem:
+        messages.error(request, str(problem))
         return HttpResponseRedirect(reverse("answers", args=[public_id]))
     name = f"{public_id}.evidence.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}

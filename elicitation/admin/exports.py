@@ -10,6 +10,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -21,7 +22,7 @@ from django.views.decorators.http import require_POST
 
 from audit.admin import NewestFirst, ReadOnlyAdmin
 from audit.exporting.selection import Selection
-from audit.models import Export, Log
+from audit.models import Export, Log, Prune
 from audit.verify import Format
 from audit.vocabulary import EVENTS
 from elicitation.admin import pasted
@@ -166,6 +167,7 @@ class ExportAdmin(ReadOnlyAdmin):
             percent=exports.percent(export),
             problem=PROBLEMS.get(export.problem, ""),
             kept_until=export.finished_at + exports.KEPT if export.finished_at else None,
+            pruned=Prune.objects.filter(export=export).aggregate(upto=Max("upto"))["upto"],
             name=exports.name_of(export),
             may_resume=self.has_add_permission(request) and export.problem != "pruned",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
@@ -11,12 +12,16 @@ from django.db import connection, transaction
 
 from audit import retention, retention_role
 from audit.ledger import Entry, append
-from audit.models import LegalHold, Log, Prune
+from audit.models import Export, LegalHold, Log, Prune
 from audit.retention import NotDone, Obstacle, Plan
+from audit.verify import Format
 from elicitation.services import clock, exports
 from elicitation.services.actors import Actor
 
 PRUNE_REASON: Final = "retention"
+#: Seconds of one slice of an export, and until it is looked after again while somebody else has it.
+_SLICE: Final = 30.0
+_PAUSE: Final = 0.5
 
 
 class HoldReason(StrEnum):
@@ -53,6 +58,8 @@ OBSTACLES: Final[dict[Obstacle, str]] = {
     Obstacle.EXPORT_NOT_VERIFIED: "The file of the export does not verify, so nothing is pruned. Look into why, and "
     "put back what was exported; or, when nothing is ordered yet, export the whole log as JSON Lines again.",
     Obstacle.EXPORT_RUNNING: "An export of this log is under way. Prune when it is ready.",
+    Obstacle.EXPORT_STOPPED: "The export that has to hold what goes did not come to its end; its page in the admin "
+    "says why. Nothing was pruned.",
     Obstacle.PRUNE_RUNNING: "Another prune of this log is not finished yet.",
     Obstacle.CHANGED: "What bounds the prune has changed meanwhile. Look again.",
     Obstacle.NOT_TOLD: "The prune is on the ledger, and not sealed yet. Run the command again when it is.",
@@ -60,7 +67,7 @@ OBSTACLES: Final[dict[Obstacle, str]] = {
     Obstacle.HELD: "A legal hold was placed meanwhile. What it keeps stays until it is lifted; then run the command "
     "again.",
     Obstacle.HELD_ALREADY: "The same is held already.",
-    Obstacle.NO_ENTRY: "The ledger of this tenant has no entry about this elicitation.",
+    Obstacle.NO_ENTRY: "The ledger of this tenant has no entry about this elicitation, or not any more.",
     Obstacle.LIFTED_ALREADY: "It was lifted already.",
 }
 
@@ -80,6 +87,22 @@ def lift_hold(hold: LegalHold, by: Actor, reason: LiftReason) -> None:
         now = clock.now()
         retention.lift_hold(hold, now)
         append(now, _record(hold, by, "hold_lifted", reason))
+
+
+def export_whole(log: Log, by: Actor) -> Export:
+    """Have the whole log exported as JSON Lines, to a file that the desk keeps: what an order asks for.
+
+    Raises ``NotDone``, and what ``exports.ask`` raises.
+    """
+    exports.seal_all()
+    export = exports.ask(log, exports.Wanted(Format.JSONL), by)
+    while export.status in (Export.Status.WAITING, Export.Status.RUNNING):
+        if not exports.carry_on(_SLICE):
+            time.sleep(_PAUSE)  # a worker has it
+        export.refresh_from_db()
+    if export.status != Export.Status.READY:
+        raise NotDone(Obstacle.EXPORT_STOPPED)
+    return export
 
 
 def order(plan: Plan, by: Actor) -> Prune:

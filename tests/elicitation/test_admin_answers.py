@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from audit import triggers
 from audit.models import LedgerEntry, Log
-from elicitation.services import exports
+from elicitation.services import exports, packs
 from tests import builders
 from tests.audit.pruned import tampering, write
 from tests.builders import Desk
@@ -88,6 +88,19 @@ def test_of_what_cannot_be_proven_any_more_no_pack_is_made_and_the_page_says_so(
         call_command("evidence_pack", public_id)
     assert problem.value.returncode == 1
     assert LedgerEntry.objects.count() == before
+
+
+def test_a_pack_that_no_verifier_would_read_is_not_handed_out(
+    desk: Desk, admin_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packs, "LARGEST_PACK", 100)
+    public_id = desk.admit().json()["id"]
+    told = LedgerEntry.objects.filter(event="evidence_packed")
+    page = admin_client.post(f"{answered(public_id)}pack/", follow=True)
+    assert "Export the elicitation instead." in words(page.content.decode())
+    with pytest.raises(CommandError, match="Export the elicitation instead"):
+        call_command("evidence_pack", public_id)
+    assert not told.exists()
 
 
 def test_a_pack_is_not_made_by_following_a_link(desk: Desk, admin_client: Any) -> None:

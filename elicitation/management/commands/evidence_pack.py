@@ -15,7 +15,6 @@ from elicitation.management.base import DeskCommand
 from elicitation.policy import identifiers
 from elicitation.services import actors, packs
 from elicitation.services.answering import tenant_of
-from elicitation.services.packs import NOT_PROVABLE
 
 
 class Command(DeskCommand):
@@ -44,8 +43,8 @@ class Command(DeskCommand):
             made = packs.make(tenant_of(uid) or "", uid, actors.shell())
         except NothingToPack:
             raise CommandError("The ledger has no entry about this elicitation.", returncode=1) from None
-        except packs.NotProvable:
-            raise CommandError(NOT_PROVABLE, returncode=1) from None
+        except packs.NotMade as problem:
+            raise CommandError(str(problem), returncode=1) from None
         if output is None:
             self.stdout.write(made.decode(), ending="")
             return

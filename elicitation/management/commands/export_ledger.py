@@ -60,7 +60,9 @@ class Command(DeskCommand):
             export = self._export(options["tenant"], wanted, part_of(path) if options["resume"] else None)
             self._write(export, path)
         except NothingSealed:
-            raise CommandError("Nothing of this tenant is sealed yet: there is no checkpoint.", returncode=1) from None
+            raise CommandError(
+                "There is no such tenant, or nothing of it is sealed yet: its log has no checkpoint.", returncode=1
+            ) from None
         except NoSuchCheckpoint as problem:
             raise CommandError(
                 f"--{problem.member}-checkpoint names no checkpoint of this log.", returncode=2
