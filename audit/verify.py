@@ -1294,7 +1294,7 @@ def _compared(kept: _Kept, size: int) -> list[str]:
         raise Fault(Verdict.INCONSISTENT, sentence)
     if kept.ahead:
         newest = kept.ahead[0][0]
-        sentence = f"You kept a checkpoint of size {newest}, and this reaches to size {size}: take a newer one."
+        sentence = f"You kept a checkpoint of size {newest}; this reaches to {size}: take a newer export or pack."
         raise Fault(Verdict.NOT_COMPARED, sentence)
     reached, newest = max(kept.same, default=-1), max([each for each, _ in kept.passed], default=-1)
     if newest > reached:
@@ -1416,7 +1416,8 @@ def verify_pack(
         if leaf >= size:
             raise Fault(Verdict.UNSEALED_TAIL, f"The checkpoint of size {size} does not cover it.", leaf=leaf)
         if not verify_inclusion(leaf_hash(line), leaf, size, proof, checkpoint.root):
-            raise Fault(Verdict.EDITED, f"Entry {number} of the pack is not as it was sealed.", leaf=leaf)
+            sentence = f"Entry {number} of the pack, or the proof beside it, does not lead to the checkpoint."
+            raise Fault(Verdict.EDITED, sentence, leaf=leaf)
         before = leaf
     if len(entries) != pack.count:
         verdict = Verdict.REMOVED if len(entries) < pack.count else Verdict.INSERTED

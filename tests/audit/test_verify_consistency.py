@@ -77,7 +77,7 @@ def test_a_proof_does_not_stand_in_for_a_newer_file(name: str) -> None:
     shorter = Exporter(LEAVES[:22])
     report = judge(written(shorter, name), kept=[LOG.checkpoint()], proofs=[LOG.consistency(22)])
     assert report.verdict is Verdict.NOT_COMPARED
-    assert "take a newer one" in str(report)
+    assert "take a newer export" in str(report)
 
 
 def test_what_was_kept_of_pruned_leaves_can_be_proven() -> None:
