@@ -35,6 +35,7 @@ TEXTS: Final = {
     "audit_export.event": "a word of the ledger",
     "audit_export.status": "a code",
     "audit_export.problem": "a code",
+    "audit_export.digest": "a digest of a file",
     "audit_export.actor_kind": "a word of the ledger",
     "audit_export.actor_id": "a word of the ledger",
     "audit_export.role": "a word of the ledger",
