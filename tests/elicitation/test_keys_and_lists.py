@@ -34,6 +34,7 @@ CALLS = {
     ("POST", "url-required-errors"): Scope.ADMIT,
     ("GET", "ledger"): Scope.EXPORT,
     ("POST", "exports"): Scope.EXPORT,
+    ("GET", "exports/verifier"): Scope.EXPORT,
     ("GET", "exports/{id}"): Scope.EXPORT,
     ("GET", "exports/{id}/file"): Scope.EXPORT,
     ("GET", "checkpoints"): Scope.EXPORT,
