@@ -69,7 +69,7 @@ def test_an_export_that_does_not_reach_to_what_was_kept_hides_the_rest(format_: 
     assert judge(shorter).verdict is Verdict.VERIFIED
     report = judge(shorter, kept=[LOG.checkpoint(10), LOG.checkpoint(SIZE)])
     assert report.verdict is Verdict.NOT_COMPARED
-    assert "size 23, and this reaches to size 20" in str(report)
+    assert "a checkpoint of size 23; this reaches to 20" in str(report)
 
 
 @every_format
