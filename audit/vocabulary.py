@@ -54,6 +54,14 @@ EVENTS: Final = frozenset(
         "signal_resent",
         "key_created",
         "key_revoked",
+        # the people at the desk, each named by ``related_id``; a role is the reason code
+        "staff_opened",
+        "staff_closed",
+        "role_granted",
+        "role_withdrawn",
+        "seat_bound",
+        "seat_unbound",
+        "password_set",
         # the ledger itself
         "exported",
         "evidence_packed",
@@ -164,6 +172,13 @@ REASON_CODES: Final = frozenset(
         "false_alarm",
         "retention",
         "legal",
+        # which role was granted or withdrawn
+        "administrator",
+        "operator",
+        "auditor",
+        "support",
+        "policy_editor",
+        "policy_approver",
     }
 )
 ACTOR_KINDS: Final = frozenset({"client", "user", "service", "provider", "operator", "policy", "scheduler", "unknown"})

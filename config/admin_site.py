@@ -41,6 +41,11 @@ class DeskAdminSite(admin.AdminSite):
         super().__init__(name)
         self.disable_action("delete_selected")  # what is kept here is closed, not deleted, and never by the dozen
 
+    def get_urls(self) -> list[Any]:
+        """Without the addresses that nothing here uses, and that would look up rows past everybody's scope."""
+        unused = ("autocomplete", "view_on_site")
+        return [url for url in super().get_urls() if getattr(url, "name", "") not in unused]
+
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         apps = sorted(super().get_app_list(request, app_label), key=lambda app: _place(app["app_label"]))
         for app in apps:
@@ -50,9 +55,11 @@ class DeskAdminSite(admin.AdminSite):
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         context = dict(extra_context or {})
         if request.user.has_perm("elicitation.view_elicitation"):
-            from elicitation.admin.waiting import board, notices  # registers with this site, which must exist first
+            from elicitation.admin.scoped import scope_of  # these register with this site, which must exist first
+            from elicitation.admin.waiting import board, notices
 
-            context["board"] = board(request.GET.get("queue", ""))
-            context["notices"] = notices(request.user.has_perm)
+            scope = scope_of(request)
+            context["board"] = board(scope, request.GET.get("queue", ""))
+            context["notices"] = notices(scope, request.user.has_perm)
             context["anything_waits"] = context["board"].tabs or any(each.waits for each in context["notices"])
         return super().index(request, context)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from audit.packs import NothingToPack
+from elicitation.admin.scoped import scope_of
 from elicitation.policy import identifiers
 from elicitation.services import exports, packs
 from elicitation.services.answering import Answers, answers
@@ -56,7 +57,7 @@ def _found(request: HttpRequest, public_id: str) -> Answers:
     if not request.user.has_perm("audit.view_log"):
         raise PermissionDenied
     raw = identifiers.parse(public_id)
-    found = answers(UUID(bytes=raw)) if raw is not None else None
+    found = answers(UUID(bytes=raw), scope_of(request)) if raw is not None else None
     if found is None:
         raise Http404
     return found

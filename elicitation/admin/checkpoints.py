@@ -14,11 +14,12 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 
 from audit import nightly
-from audit.admin import ReadOnlyAdmin
 from audit.log_health import health
 from audit.models import Checkpoint, Log
 from audit.witness import Problem
+from elicitation.admin.scoped import ScopedAdmin
 from elicitation.services import clock, exports
+from elicitation.services.scoping import Scope
 
 if TYPE_CHECKING:
     _LogChoice = forms.ModelChoiceField[Log]
@@ -49,17 +50,20 @@ SHOWN: Final = 50
 
 
 class LogField(_LogChoice):
-    """One of the logs, by the name of its tenant."""
+    """One of the logs within a scope, by the name of its tenant; the form says within which."""
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(Log.objects.order_by("tenant"), **given)
+        super().__init__(Log.objects.none(), **given)
+
+    def within(self, scope: Scope) -> None:
+        self.queryset = scope.rows(Log).order_by("tenant")
 
     def label_from_instance(self, obj: Log) -> str:
         return obj.tenant
 
 
 @admin.register(Log)
-class LogAdmin(ReadOnlyAdmin):
+class LogAdmin(ScopedAdmin):
     list_display = ("tenant", "sealed", "witnessed", "verification")
     change_list_template = "admin/desk/logs.html"
     nothing_yet = "Nothing is sealed yet. The first entries are, seconds after they are written."

@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from audit.admin import ListedFilter, ReadOnlyAdmin
+from audit.admin import ListedFilter
 from elicitation.admin import pasted, rules
+from elicitation.admin.scoped import ScopedAdmin
 from elicitation.models import Decision, Elicitation
 from elicitation.policy.decision import Outcome, Purpose
 from elicitation.policy.rules import CATALOGUE, Rule, entry
@@ -41,7 +42,7 @@ class RuleFilter(ListedFilter):
 
 
 @admin.register(Decision)
-class DecisionAdmin(ReadOnlyAdmin):
+class DecisionAdmin(ScopedAdmin):
     list_display = ("when", "verdict", "because", "purpose", "mode", "service", "seen_client", "revision")
     list_display_links = ("when",)
     list_select_related = ("service__tenant", "client", "revision")

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 
 from audit.admin import ListedFilter, ReadOnlyAdmin
 from elicitation.admin import beginning, draft_page, editor, files
+from elicitation.admin.scoped import scope_of
 from elicitation.models import PolicyDraft
 from elicitation.policy.document import DocumentError, parse
 from elicitation.services import drafts
@@ -67,8 +68,14 @@ class PolicyDraftAdmin(ReadOnlyAdmin):
             *super().get_urls(),
         ]
 
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, "view_policydraft")
+
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("elicitation.add_policydraft")
+        return self._may(request, "add_policydraft")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).prefetch_related("editors")
@@ -197,7 +204,8 @@ class PolicyDraftAdmin(ReadOnlyAdmin):
         return {verb: self._may(request, f"{verb}_policydraft") for verb in verbs}
 
     def _may(self, request: HttpRequest, right: str) -> bool:
-        return request.user.has_perm(f"elicitation.{right}")
+        """The policy is the whole desk's, and a draft names every tenant's parties and pending entries."""
+        return scope_of(request).whole_desk and request.user.has_perm(f"elicitation.{right}")
 
     def _need(self, request: HttpRequest, right: str) -> None:
         if not self._may(request, right):

@@ -17,11 +17,12 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.admin import NewestFirst, ReadOnlyAdmin
+from audit.admin import NewestFirst
 from elicitation.admin import acting, pasted, reviewing
 from elicitation.admin.acting_forms import SeenForm
 from elicitation.admin.acting_words import Verb, words_of
 from elicitation.admin.entry import Page, page
+from elicitation.admin.scoped import ScopedAdmin, TenantFilter, scope_of
 from elicitation.admin.waiting import QueueFilter
 from elicitation.models import Elicitation, Service
 from elicitation.policy import identifiers
@@ -73,10 +74,10 @@ def address(entry: Elicitation, view: str = "change") -> str:
 
 
 @admin.register(Elicitation)
-class ElicitationAdmin(ReadOnlyAdmin):
+class ElicitationAdmin(ScopedAdmin):
     list_display = ("entry_id", "told", "age", "purpose", "mode", "asked_by", "works_at", "seen_client", "ends")
     list_select_related = ("service__tenant", "provider", "client")
-    list_filter = (QueueFilter, StateFilter, "mode", "purpose", "tenant")
+    list_filter = (QueueFilter, StateFilter, "mode", "purpose", TenantFilter)
     search_fields = ("uid",)
     search_help_text = "An id of the desk (elc_…) or of the service, as you have it: quotes, spaces, a whole address."
     nothing_yet = "No question has been admitted yet. Services ask with their key: the README says how to connect one."
@@ -115,7 +116,7 @@ class ElicitationAdmin(ReadOnlyAdmin):
         found = pasted.read(search_term)
         if found.ours:
             return queryset.filter(uid__in=found.ours), False
-        services = list(Service.objects.values_list("pk", flat=True))
+        services = list(scope_of(request).rows(Service).values_list("pk", flat=True))
         return queryset.filter(service__in=services, wire_id__in=found.wire), False
 
     def change_view(
@@ -127,9 +128,9 @@ class ElicitationAdmin(ReadOnlyAdmin):
 
     def act_view(self, request: HttpRequest, object_id: str, verb: Verb) -> HttpResponse:
         """Shows the present state and asks for what is needed (GET), then acts through the registry (POST)."""
-        entry = self._find(request, object_id)
         if not self.has_cancel_permission(request):
             raise PermissionDenied
+        entry = self._find(request, object_id)
         shown = page(entry, clock.now())
         if request.method != "POST":
             return self._ask(request, shown, verb, acting.form(verb, shown))
@@ -172,6 +173,8 @@ class ElicitationAdmin(ReadOnlyAdmin):
 
     def _find(self, request: HttpRequest, object_id: str) -> Elicitation:
         """By the desk's id; by the row's number for the links that Django makes."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         raw = identifiers.parse(object_id)
         if raw is not None:
             wanted = Q(uid=UUID(bytes=raw))
@@ -179,11 +182,10 @@ class ElicitationAdmin(ReadOnlyAdmin):
             wanted = Q(pk=int(object_id))
         else:
             raise Http404
-        entry = Elicitation.objects.select_related(*RELATED, "predecessor").filter(wanted).first()
+        rows = scope_of(request).rows(Elicitation)
+        entry = rows.select_related(*RELATED, "predecessor").filter(wanted).first()
         if entry is None:
             raise Http404
-        if not self.has_view_permission(request, entry):
-            raise PermissionDenied
         return entry
 
     @admin.display(description="id")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from django import forms
@@ -20,13 +20,14 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.views.decorators.http import require_POST
 
-from audit.admin import NewestFirst, ReadOnlyAdmin
+from audit.admin import NewestFirst
 from audit.exporting.selection import Selection
 from audit.models import Export, Log, Prune
 from audit.verify import Format
 from audit.vocabulary import EVENTS
 from elicitation.admin import pasted
 from elicitation.admin.checkpoints import LogField
+from elicitation.admin.scoped import ScopedAdmin, scope_of
 from elicitation.services import exports
 from elicitation.services.downloads import download, verifier
 from elicitation.services.exports import (
@@ -38,6 +39,7 @@ from elicitation.services.exports import (
     Wanted,
 )
 from elicitation.services.named import by_whom, operator_names
+from elicitation.services.scoping import Scope
 from elicitation.templatetags.desk import elc, utc, visible
 
 HTTP_OK: Final = 200
@@ -91,6 +93,10 @@ class ExportForm(forms.Form):
         label="Policy revision", required=False, min_value=0, max_value=exports.LAST_REVISION
     )
 
+    def __init__(self, scope: Scope, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast(LogField, self.fields["log"]).within(scope)
+
     def clean_elicitation(self) -> UUID | None:
         text = self.cleaned_data["elicitation"]
         found = list(pasted.read(text).ours)
@@ -123,7 +129,7 @@ class _Named(NewestFirst):
 
 
 @admin.register(Export)
-class ExportAdmin(ReadOnlyAdmin):
+class ExportAdmin(ScopedAdmin):
     list_display = ("made", "tenant", "kind", "what", "how_it_stands", "who")
     list_select_related = ("log",)
     change_list_template = "admin/desk/exports.html"
@@ -176,7 +182,7 @@ class ExportAdmin(ReadOnlyAdmin):
         """The form (GET); a small export comes as the answer (POST), a larger one becomes a job with a page."""
         if not self.has_add_permission(request) or not self.has_view_permission(request):
             raise PermissionDenied
-        form = ExportForm(request.POST or None, initial={"log": request.GET.get("log")})
+        form = ExportForm(scope_of(request), request.POST or None, initial={"log": request.GET.get("log")})
         if request.method != "POST" or not form.is_valid():
             return self._ask(request, form, HTTP_OK)
         assert request.user.pk is not None
@@ -230,7 +236,7 @@ class ExportAdmin(ReadOnlyAdmin):
         return found
 
     def _ask(self, request: HttpRequest, form: ExportForm, status: int) -> HttpResponse:
-        more = {"form": form, "there": Log.objects.exists(), "small": f"{exports.SMALL:,}"}
+        more = {"form": form, "there": scope_of(request).rows(Log).exists(), "small": f"{exports.SMALL:,}"}
         return self._answer(request, "admin/desk/export_new.html", status, title="New export", **more)
 
     def _answer(self, request: HttpRequest, template: str, status: int = HTTP_OK, **more: object) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from django import forms
@@ -17,14 +17,15 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from audit.admin import ReadOnlyAdmin
 from audit.models import LegalHold, Prune
 from audit.retention import NotDone
 from elicitation.admin import pasted
 from elicitation.admin.acting_forms import ReasonForm
 from elicitation.admin.checkpoints import LogField
+from elicitation.admin.scoped import ScopedAdmin, scope_of
 from elicitation.services import exports, retention
 from elicitation.services.retention import HOLD_REASONS, LIFT_REASONS, OBSTACLES, HoldReason, LiftReason
+from elicitation.services.scoping import Scope
 from elicitation.templatetags.desk import elc, utc
 
 HTTP_OK: Final = 200
@@ -44,8 +45,9 @@ class PlaceForm(ReasonForm):
         help_text="Its id, elc_…; left empty, the whole log is held.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, scope: Scope, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        cast(LogField, self.fields["log"]).within(scope)
         self.order_fields(("log", "elicitation", "reason", "note"))
 
     def clean_elicitation(self) -> UUID | None:
@@ -63,7 +65,7 @@ class LiftForm(ReasonForm):
 
 
 @admin.register(LegalHold)
-class LegalHoldAdmin(ReadOnlyAdmin):
+class LegalHoldAdmin(ScopedAdmin):
     list_display = ("what", "tenant", "placed", "lifted")
     list_select_related = ("log",)
     change_list_template = "admin/desk/holds.html"
@@ -105,7 +107,7 @@ class LegalHoldAdmin(ReadOnlyAdmin):
         """Asks what is to be held and why (GET), then holds it (POST)."""
         if not self.has_manage_permission(request):
             raise PermissionDenied
-        form = PlaceForm(HOLD_REASONS, request.POST if request.method == "POST" else None)
+        form = PlaceForm(scope_of(request), HOLD_REASONS, request.POST if request.method == "POST" else None)
         if not form.is_valid():
             return self._ask(request, form)
         given, reason = form.cleaned_data, HoldReason(form.cleaned_data["reason"])
@@ -124,7 +126,7 @@ class LegalHoldAdmin(ReadOnlyAdmin):
         """Asks why the hold is lifted (GET), then lifts it (POST)."""
         if not self.has_manage_permission(request):
             raise PermissionDenied
-        hold = LegalHold.objects.select_related("log").filter(pk=number).first()
+        hold = scope_of(request).rows(LegalHold).select_related("log").filter(pk=number).first()
         if hold is None:
             raise Http404
         form = LiftForm(LIFT_REASONS, request.POST if request.method == "POST" else None)
@@ -184,7 +186,7 @@ class LegalHoldAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Prune)
-class PruneAdmin(ReadOnlyAdmin):
+class PruneAdmin(ScopedAdmin):
     list_display = ("its_id", "tenant", "first_kept", "ordered", "finished")
     list_select_related = ("log",)
     nothing_yet = (

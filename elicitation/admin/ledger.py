@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from audit.admin import LedgerAdmin, NewestFirst
 from audit.models import LedgerEntry
 from elicitation.admin import pasted
+from elicitation.admin.scoped import ScopedAdmin
 from elicitation.services.named import by_whom, operator_names
 from elicitation.templatetags.desk import elc, visible
 
@@ -30,7 +31,7 @@ class _Named(NewestFirst):
 
 
 @admin.register(LedgerEntry)
-class DeskLedgerAdmin(LedgerAdmin):
+class DeskLedgerAdmin(ScopedAdmin, LedgerAdmin):
     search_help_text = "The id of an elicitation, as you have it: elc_… or a UUID, quotes, spaces, a whole address."
     nothing_yet = "Nothing has happened yet."
 

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
 from django.utils.safestring import SafeString
 
-from audit.admin import ReadOnlyAdmin
+from elicitation.admin.scoped import ScopedAdmin, TenantFilter, scope_of
 from elicitation.models import (
     Client,
     LookupKind,
@@ -35,7 +35,7 @@ from elicitation.templatetags.desk import foreign, utc
 _KEYS_SHOWN: Final = 20
 
 
-class _Party(ReadOnlyAdmin):
+class _Party(ScopedAdmin):
     @admin.display(description="name")
     def said_name(self, row: Any) -> SafeString:
         return foreign(row.name)
@@ -66,7 +66,7 @@ class TenantAdmin(_ListOnly):
 class ServiceAdmin(_ListOnly):
     list_display = ("slug", "tenant", "said_name", "opened", "closed")
     list_select_related = ("tenant",)
-    list_filter = ("tenant",)
+    list_filter = (TenantFilter,)
     nothing_yet = "There is no service yet."
 
 
@@ -120,7 +120,7 @@ class SetUpForm(forms.Form):
 class ProviderAdmin(_Party):
     list_display = ("slug", "tenant", "said_name", "scheme", "lookup", "opened", "closed")
     list_select_related = ("tenant",)
-    list_filter = ("tenant",)
+    list_filter = (TenantFilter,)
     nothing_yet = "There is no provider yet."
 
     def change_view(
@@ -158,13 +158,13 @@ class ProviderAdmin(_Party):
         return TemplateResponse(request, "admin/desk/provider.html", context)
 
     def _find(self, request: HttpRequest, object_id: str) -> Provider:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         if not (object_id.isascii() and object_id.isdigit() and len(object_id) < 19):
             raise Http404
-        provider = Provider.objects.select_related("tenant").filter(pk=int(object_id)).first()
+        provider = scope_of(request).rows(Provider).select_related("tenant").filter(pk=int(object_id)).first()
         if provider is None:
             raise Http404
-        if not self.has_view_permission(request, provider):
-            raise PermissionDenied
         return provider
 
 
@@ -172,7 +172,7 @@ class ProviderAdmin(_Party):
 class ClientAdmin(_ListOnly):
     list_display = ("said_name", "said_version", "tenant")
     list_select_related = ("tenant",)
-    list_filter = ("tenant",)
+    list_filter = (TenantFilter,)
     nothing_yet = "No client has been seen yet."
 
     @admin.display(description="version")

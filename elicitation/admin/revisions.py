@@ -17,9 +17,11 @@ from django.utils.safestring import SafeString
 from audit.admin import ReadOnlyAdmin
 from elicitation.admin import drafts as draft_pages
 from elicitation.admin import files, policy_words
+from elicitation.admin.scoped import scope_of
 from elicitation.models import PolicyRevision
 from elicitation.policy.document import DocumentError
 from elicitation.services import drafts, revisions
+from elicitation.services.policy_within import within
 from elicitation.templatetags.desk import foreign, utc, visible, words
 
 _SHELL: Final = "the machine's shell"
@@ -57,8 +59,16 @@ class PolicyRevisionAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        more = {"may_draft": request.user.has_perm("elicitation.add_policydraft")}
+        whole = scope_of(request).whole_desk
+        more = {"whole": whole, "may_draft": whole and request.user.has_perm("elicitation.add_policydraft")}
         return super().change_view(request, object_id, form_url, more | (extra_context or {}))
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """With the scope of whoever reads it: the document names every tenant's parties."""
+        found = super().get_object(request, object_id, from_field)
+        if found is not None:
+            found.reader = scope_of(request)
+        return found
 
     def export_view(self, request: HttpRequest, row: int) -> HttpResponse:
         found = self._find(request, row)
@@ -66,9 +76,9 @@ class PolicyRevisionAdmin(ReadOnlyAdmin):
 
     def roll_back_view(self, request: HttpRequest, row: int) -> HttpResponse:
         """A new draft with the content of this revision."""
-        found = self._find(request, row)
         if not request.user.has_perm("elicitation.add_policydraft"):
             raise PermissionDenied
+        found = self._find(request, row)
         here = HttpResponseRedirect(reverse("admin:elicitation_policyrevision_change", args=[found.pk]))
         if request.method != "POST":
             return here
@@ -82,7 +92,8 @@ class PolicyRevisionAdmin(ReadOnlyAdmin):
         return HttpResponseRedirect(draft_pages.address(draft))
 
     def _find(self, request: HttpRequest, row: int) -> PolicyRevision:
-        if not self.has_view_permission(request):
+        """For who sees it all: a file, or a draft, is the whole document."""
+        if not self.has_view_permission(request) or not scope_of(request).whole_desk:
             raise PermissionDenied
         found = PolicyRevision.objects.filter(pk=min(row, 2**63 - 1)).first()
         if found is None:
@@ -110,10 +121,12 @@ class PolicyRevisionAdmin(ReadOnlyAdmin):
         return visible(row.note) or self.empty_value_display
 
     @admin.display(description="draft")
-    def from_draft(self, row: PolicyRevision) -> SafeString | str:
+    def from_draft(self, row: Any) -> SafeString | str:
         draft = getattr(row, "draft", None)
         if draft is None:
             return self.empty_value_display
+        if not row.reader.whole_desk:
+            return f"draft {draft.pk}"
         return format_html('<a href="{}">draft {}</a>', draft_pages.address(draft), draft.pk)
 
     @admin.display(description="digest")
@@ -125,30 +138,43 @@ class PolicyRevisionAdmin(ReadOnlyAdmin):
         return format_html("<code>{}</code>", row.digest)
 
     @admin.display(description="what it changed")
-    def changes(self, row: PolicyRevision) -> SafeString | str:
+    def changes(self, row: Any) -> SafeString | str:
         try:
             before, after = revisions.numbered(row.number - 1), revisions.in_force(row)
         except DocumentError:
             return _OUTGROWN
         if before is None:
             return "It is the first one."
-        lines = policy_words.changes(before.document, after.document, before.row.cases, row.cases)
+        cases = (before.row.cases, row.cases) if row.reader.whole_desk else ("[]", "[]")
+        lines = policy_words.changes(within(before.document, row.reader), within(after.document, row.reader), *cases)
         if not lines:
-            return f"Nothing that revision {before.number} does not say."
+            return f"Nothing that revision {before.number} does not say{self._of_whom(row)}."
         return render_to_string("admin/desk/changes.html", {"lines": lines})
 
     @admin.display(description="its own cases")
-    def own_cases(self, row: PolicyRevision) -> SafeString | str:
+    def own_cases(self, row: Any) -> SafeString | str:
         count = len(json.loads(row.cases))
         if not count:
             return "none"
+        if not row.reader.whole_desk:
+            return str(count)
         link = reverse("admin:elicitation_policyrevision_export", args=[row.pk])
         return format_html('<a href="{}?part=cases">{}</a>', link, f"{count} as a file")
 
     @admin.display(description="document")
-    def pretty(self, row: PolicyRevision) -> SafeString:
-        text = json.dumps(json.loads(row.document), indent=2, ensure_ascii=False)
-        return format_html('<pre class="document">{}</pre>', "\n".join(visible(line) for line in text.split("\n")))
+    def pretty(self, row: Any) -> SafeString | str:
+        document = json.loads(row.document)
+        if not row.reader.whole_desk:
+            try:
+                document = within(revisions.in_force(row).document, row.reader).as_json()
+            except DocumentError:
+                return _OUTGROWN
+        text = "\n".join(visible(line) for line in json.dumps(document, indent=2, ensure_ascii=False).split("\n"))
+        said = f"What it says{self._of_whom(row)}:" if not row.reader.whole_desk else ""
+        return format_html('{}<pre class="document">{}</pre>', said, text)
+
+    def _of_whom(self, row: Any) -> str:
+        return "" if row.reader.whole_desk else " of your tenants, and of everybody"
 
 
 def _name(who: User | None) -> SafeString | None:

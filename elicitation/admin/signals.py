@@ -19,8 +19,10 @@ from audit.signal_admin import OutgoingAdmin, SignalAdmin, StatusFilter, state_o
 from elicitation.admin import reviewing
 from elicitation.admin.acting_forms import NoteForm
 from elicitation.admin.reviewing import Verb
+from elicitation.admin.scoped import ScopedAdmin, scope_of
 from elicitation.models import Client, Elicitation, PolicyRevision
 from elicitation.services import actors, sending, tallying
+from elicitation.services.scoping import Scope
 from elicitation.services.signal_words import WORDS, Kind, Subject, subject
 from elicitation.templatetags.desk import foreign
 
@@ -59,7 +61,7 @@ def address(signal: Signal, view: str = "change") -> str:
 
 
 @admin.register(Signal)
-class DeskSignalAdmin(SignalAdmin):
+class DeskSignalAdmin(ScopedAdmin, SignalAdmin):
     list_display = ("what", "its_subject", "tenant", "count", "status", "first", "last")
     list_filter = (StatusFilter, RuleFilter)
     change_list_template = "admin/desk/signals.html"
@@ -78,14 +80,14 @@ class DeskSignalAdmin(SignalAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         signal = self.get_object(request, object_id)
         if signal is None:
             raise Http404
-        if not self.has_view_permission(request, signal):
-            raise PermissionDenied
         sent = [(message, state_of(message)) for message in Outgoing.objects.filter(signal=signal).order_by("pk")]
         more: dict[str, Any] = {
-            "entries": _entries(signal),
+            "entries": _entries(signal, scope_of(request)),
             "notes": reviewing.notes_on(signal),
             "messages_sent": sent if request.user.has_perm("audit.view_outgoing") else [],
             "silent": not channels(),
@@ -94,11 +96,11 @@ class DeskSignalAdmin(SignalAdmin):
 
     def review_view(self, request: HttpRequest, number: int, verb: Verb) -> HttpResponse:
         """Shows how the signal stands and asks for what is needed (GET), then reviews it (POST)."""
+        if not self.has_review_permission(request) or not self.has_view_permission(request):
+            raise PermissionDenied
         signal = self.get_object(request, str(number))
         if signal is None:
             raise Http404
-        if not self.has_review_permission(request) or not self.has_view_permission(request, signal):
-            raise PermissionDenied
         if request.method != "POST":
             return self._ask(request, signal, verb, reviewing.form(verb, signal))
         form = reviewing.form(verb, signal, request.POST)
@@ -151,16 +153,16 @@ class DeskSignalAdmin(SignalAdmin):
         return linked(subject(row))
 
 
-def _entries(signal: Signal) -> list[Elicitation]:
+def _entries(signal: Signal, scope: Scope) -> list[Elicitation]:
     """Where it happened, when the signal is about a person."""
     if WORDS[signal.rule].kind is not Kind.PERSON:
         return []
-    mine = tallying.entries_of(signal.about, signal.first_at, signal.last_at).select_related("service__tenant")
+    mine = tallying.entries_of(signal.about, scope, signal.first_at, signal.last_at).select_related("service__tenant")
     return list(mine[:ENTRIES_SHOWN])
 
 
 @admin.register(Outgoing)
-class DeskOutgoingAdmin(OutgoingAdmin):
+class DeskOutgoingAdmin(ScopedAdmin, OutgoingAdmin):
     change_list_template = "admin/desk/signals.html"
     change_form_template = "admin/desk/outgoing.html"
 
@@ -186,11 +188,11 @@ class DeskOutgoingAdmin(OutgoingAdmin):
 
     def resend_view(self, request: HttpRequest, number: int) -> HttpResponse:
         """Shows the message and what went wrong (GET), then gives it all its tries again (POST)."""
-        message = Outgoing.objects.select_related("signal").filter(pk=number).first()
+        if not self._may_resend(request) or not self.has_view_permission(request):
+            raise PermissionDenied
+        message = scope_of(request).rows(Outgoing).select_related("signal").filter(pk=number).first()
         if message is None:
             raise Http404
-        if not self._may_resend(request) or not self.has_view_permission(request, message):
-            raise PermissionDenied
         refused = False
         if request.method == "POST":
             assert request.user.pk is not None

@@ -15,11 +15,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from audit.models import Log
 from elicitation.admin import pasted
+from elicitation.admin.scoped import scope_of
 from elicitation.models import Tenant
 from elicitation.services import asking_the_ledger, exports
 from elicitation.services.asking_the_ledger import Found, Ids, Result, Value
 from elicitation.services.lookup import Person
 from elicitation.services.named import by_whom, operator_names
+from elicitation.services.scoping import Scope
 
 _LONGEST: Final = 2_000
 _TYPED: Final = {"size": 40, "autocomplete": "off", "spellcheck": "false", "maxlength": _LONGEST}
@@ -34,7 +36,7 @@ class ValueForm(forms.Form):
     """What is asked. Nothing of it goes back to the page."""
 
     use_required_attribute = False
-    tenant = forms.ModelChoiceField(Tenant.objects.order_by("slug"), empty_label="Choose one")
+    tenant = forms.ModelChoiceField(Tenant.objects.none(), empty_label="Choose one")
     kind = forms.ChoiceField(label="What it is", choices=KINDS, widget=forms.RadioSelect)
     value = forms.CharField(
         label="The value",
@@ -51,6 +53,10 @@ class ValueForm(forms.Form):
         widget=forms.TextInput(attrs=_TYPED),
         help_text="Of a person only, such as https://login.example.net.",
     )
+
+    def __init__(self, scope: Scope, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["tenant"].queryset = scope.rows(Tenant).order_by("slug")  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = self.cleaned_data
@@ -82,11 +88,11 @@ class ValuePage(View):
     """Asks (GET), and answers (POST): a value is never part of an address."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self._answer(request, ValueForm())
+        return self._answer(request, ValueForm(scope_of(request)))
 
     def post(self, request: HttpRequest) -> HttpResponse:
         _allow(request)
-        form = ValueForm(request.POST)
+        form = ValueForm(scope_of(request), request.POST)
         if not form.is_valid():
             return self._answer(request, form)
         assert request.user.pk is not None
@@ -97,7 +103,7 @@ class ValuePage(View):
     def _answer(self, request: HttpRequest, form: ValueForm, **more: Any) -> HttpResponse:
         _allow(request)
         kept = {name: form.data[name] for name in ("tenant", "kind") if name in form.data}
-        again = ValueForm(initial=kept)
+        again = ValueForm(scope_of(request), initial=kept)
         context = {
             **admin.site.each_context(request),
             "title": "Is this value in the ledger?",

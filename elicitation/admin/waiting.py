@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from audit.models import Outgoing, Signal
 from elicitation.admin.entry import MISSED_AFTER, MISSED_STEP, SECOND
+from elicitation.admin.scoped import scope_of
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, HonourProposal, LookupKind, Tenant
 from elicitation.policy.lifecycle import EXPLANATIONS, LIVE, State
 from elicitation.services import clock
@@ -28,6 +29,7 @@ from elicitation.services.explaining import (
     early_step,
 )
 from elicitation.services.move import state_at
+from elicitation.services.scoping import Scope
 from elicitation.services.timeline import PROVIDER_SAID
 from elicitation.templatetags.desk import span
 
@@ -108,14 +110,15 @@ class QueueFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Elicitation]) -> QuerySet[Elicitation]:
         value = self.value()
-        return in_queue(Queue(value), queryset, clock.now()) if value in set(Queue) else queryset
+        asked = Queue(value) if value in set(Queue) else None
+        return in_queue(asked, queryset, scope_of(request), clock.now()) if asked else queryset
 
 
-def board(asked: str = "") -> Board:
-    """What waits now. ``asked`` names a queue; anything else asks for what needs somebody in any of them."""
+def board(scope: Scope, asked: str = "") -> Board:
+    """What waits now within ``scope``. ``asked`` names a queue; anything else asks for what needs somebody in any."""
     now = clock.now()
     chosen = Queue(asked) if asked in set(Queue) else None
-    found = {queue: _oldest(queue, now) for queue in Queue}
+    found = {queue: _oldest(queue, scope, now) for queue in Queue}
     picked = [(chosen, entry) for entry in found[chosen]] if chosen else _merged(found)
     proposals = _proposals(entry for queue, entry in picked if queue is Queue.PROPOSAL)
     rows = [_waiting(entry, queue, now, proposals.get(entry.pk)) for queue, entry in picked[:SHOWN]]
@@ -133,17 +136,18 @@ class Notice:
     waits: bool
 
 
-def notices(may: Callable[[str], bool]) -> list[Notice]:
-    """Signals and messages that wait; ``may`` says whether the person has a permission."""
+def notices(scope: Scope, may: Callable[[str], bool]) -> list[Notice]:
+    """Signals and messages within ``scope`` that wait; ``may`` says whether the person has a permission."""
     found = []
     if may("audit.view_signal"):
-        left, link = Signal.objects.exclude(status=Signal.Status.RESOLVED), reverse("admin:audit_signal_changelist")
+        left = scope.rows(Signal).exclude(status=Signal.Status.RESOLVED)
+        link = reverse("admin:audit_signal_changelist")
         acknowledged = _notice("Acknowledged signals", left, link, Signal.Status.ACKNOWLEDGED)
         found.append(_notice("Open signals", left, link, Signal.Status.OPEN))
         found += [acknowledged] if acknowledged.waits else []
     if may("audit.view_outgoing"):
         link = reverse("admin:audit_outgoing_changelist")
-        found.append(_notice("Messages not delivered", Outgoing.objects.all(), link, Outgoing.Status.DEAD))
+        found.append(_notice("Messages not delivered", scope.rows(Outgoing), link, Outgoing.Status.DEAD))
     return found
 
 
@@ -153,11 +157,11 @@ def _notice(name: str, rows: QuerySet[Any], link: str, status: str) -> Notice:
     return Notice(name, f"{count} or more" if count == _COUNTED else str(count), f"{link}?status={status}", count > 0)
 
 
-def in_queue(queue: Queue, entries: QuerySet[Elicitation], now: datetime) -> QuerySet[Elicitation]:
-    """Those of ``entries`` that wait in ``queue``, by an index that holds little else."""
+def in_queue(queue: Queue, entries: QuerySet[Elicitation], scope: Scope, now: datetime) -> QuerySet[Elicitation]:
+    """Those of ``entries``, rows of ``scope``, that wait in ``queue``, by an index that holds little else."""
     match queue:
         case Queue.PROPOSAL:
-            proposals = HonourProposal.objects.filter(status=HonourProposal.Status.OPEN, expires_at__gt=now)
+            proposals = scope.rows(HonourProposal).filter(status=HonourProposal.Status.OPEN, expires_at__gt=now)
             valid = proposals.filter(version=F("elicitation__version")).order_by("pk")
             return entries.filter(pk__in=list(valid.values_list("elicitation_id", flat=True)[:_BY_HAND]))
         case Queue.LATE:
@@ -172,12 +176,12 @@ def in_queue(queue: Queue, entries: QuerySet[Elicitation], now: datetime) -> Que
             return _held(entries, EvidenceStatus.HELD)
         case Queue.LOST:
             # Each tenant's entries of a state stand together in an index; of all tenants' they do not.
-            tenants = list(Tenant.objects.values_list("pk", flat=True))
+            tenants = list(scope.rows(Tenant).values_list("pk", flat=True))
             return entries.filter(tenant__in=tenants, state=State.RETRY_REQUIRED, held_evidence=False)
         case Queue.UNRESOLVED:
             return entries.filter(unresolved=True)
         case Queue.CONFLICT:
-            signals = Signal.objects.filter(rule="conflicting_result").exclude(status=Signal.Status.RESOLVED)
+            signals = scope.rows(Signal).filter(rule="conflicting_result").exclude(status=Signal.Status.RESOLVED)
             about = signals.order_by("pk").values_list("about", flat=True)[:_BY_HAND]
             return entries.filter(uid__in=[UUID(uid) for uid in about])
 
@@ -190,11 +194,12 @@ def _held(entries: QuerySet[Elicitation], status: EvidenceStatus) -> QuerySet[El
     return mine if status is EvidenceStatus.HELD else mine.exclude(early)
 
 
-def _oldest(queue: Queue, now: datetime) -> list[Elicitation]:
+def _oldest(queue: Queue, scope: Scope, now: datetime) -> list[Elicitation]:
     """One more than is shown. By the time of admission where the index is not in the order of rows: then nothing
     tempts the database to read all rows from the first one on."""
     order = ("admitted_at", "pk") if queue in (Queue.LOST, Queue.MISSED) else ("pk",)
-    rows = in_queue(queue, Elicitation.objects.select_related("service__tenant", "provider"), now)
+    entries = scope.rows(Elicitation).select_related("service__tenant", "provider")
+    rows = in_queue(queue, entries, scope, now)
     return list(rows.order_by(*order)[: SHOWN + 1])
 
 

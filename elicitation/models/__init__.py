@@ -14,6 +14,7 @@ from elicitation.models.parties import (
     Subject,
     Tenant,
 )
+from elicitation.models.people import Seat
 from elicitation.models.policy import Decision, PolicyApproval, PolicyDraft, PolicyRevision
 from elicitation.models.proposals import HonourProposal
 from elicitation.models.upkeep import Heartbeat
@@ -35,6 +36,7 @@ __all__ = [
     "Provider",
     "ProviderKey",
     "RefusedAttempt",
+    "Seat",
     "Service",
     "ServiceKey",
     "SignatureScheme",

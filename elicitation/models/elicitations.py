@@ -92,7 +92,7 @@ class Elicitation(models.Model):
     feed_index = models.PositiveBigIntegerField(null=True)
 
     class Meta:
-        default_permissions: ClassVar = ("view", "cancel")
+        default_permissions: ClassVar = ("view", "cancel", "lookup")
         indexes: ClassVar = [
             models.Index(fields=["deadline"], condition=_LIVE, name="elicitation_due"),  # the expire sweep
             models.Index(fields=["id"], condition=Q(late_evidence=True), name="elicitation_late"),  # waits for people

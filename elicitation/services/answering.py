@@ -9,6 +9,7 @@ from uuid import UUID
 from audit.models import Leaf, LedgerEntry, Log
 from elicitation.services.answers_from_history import Answer, History
 from elicitation.services.named import by_whom, operator_names
+from elicitation.services.scoping import Scope
 from elicitation.services.timeline import SENTENCES
 
 
@@ -42,10 +43,10 @@ def tenant_of(uid: UUID) -> str | None:
     return told.order_by("pk").values_list("tenant", flat=True).first()
 
 
-def answers(uid: UUID) -> Answers | None:
-    """``None`` when the ledger has nothing about it. Bounded by what happened to one elicitation."""
+def answers(uid: UUID, scope: Scope) -> Answers | None:
+    """``None`` when the ledger has nothing about it within ``scope``. Bounded by what happened to one elicitation."""
     tenant = tenant_of(uid)
-    if tenant is None:
+    if tenant is None or not scope.holds(tenant):
         return None
     rows = list(LedgerEntry.objects.filter(tenant=tenant, elicitation_id=uid).order_by("pk"))
     log = Log.objects.filter(tenant=tenant).first()

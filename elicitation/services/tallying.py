@@ -26,6 +26,7 @@ from elicitation.models import (
 from elicitation.policy.codes import Rule
 from elicitation.policy.evidence import EvidenceOutcome
 from elicitation.services.registry import PROBABLY_NOT_SHOWN_MS
+from elicitation.services.scoping import Scope
 
 #: What is looked at in one go of each kind; of more, those with the most events.
 MOST: Final = 1000
@@ -97,15 +98,15 @@ def wrong_users_of_people(since: Since) -> Tallies:
     return {about: _together(tallies) for about, tallies in mine.items() if len(tallies) > 1}
 
 
-def entries_of(person: str, first: datetime, last: datetime) -> QuerySet[Elicitation]:
-    """The entries of ``person`` (a handle) whose confirmations named somebody else from ``first`` to ``last``, as far
-    as the traces of a day before ``last`` say; newest first."""
+def entries_of(person: str, scope: Scope, first: datetime, last: datetime) -> QuerySet[Elicitation]:
+    """The entries of ``person`` (a handle) within ``scope`` whose confirmations named somebody else from ``first`` to
+    ``last``, as far as the traces of a day before ``last`` say; newest first."""
     outcome = EvidenceOutcome.WRONG_USER_DENIED
     day = (max(first, last - timedelta(days=1)), last)
     traces = WebhookDelivery.objects.filter(received_at__range=day, outcome=outcome)
     refusals = RefusedAttempt.objects.filter(since__range=day, outcome=outcome)
     named = Q(uid__in=traces.values("elicitation_id")) | Q(pk__in=refusals.values("elicitation"))
-    return Elicitation.objects.filter(named, subject__handle=person).order_by("-admitted_at")
+    return scope.rows(Elicitation).filter(named, subject__handle=person).order_by("-admitted_at")
 
 
 def wrong_tenants(since: Since) -> Tallies:

@@ -16,6 +16,7 @@ from audit.tree import WIDTH
 from audit.verify import Format, Verdict
 from elicitation.services import actors, answering, clock, exports, packs
 from elicitation.services.retention import HoldReason, LiftReason, carry_out, lift_hold, order, place_hold
+from elicitation.services.scoping import WHOLE_DESK
 from tests.audit.pruned import (
     AUDITOR,
     HELD,
@@ -76,7 +77,7 @@ def test_what_a_hold_keeps_is_proven_wherever_the_prune_was(at: int, batches: in
     pack.write_bytes(packs.make("acme", HELD, AUDITOR))
     keys = [verify.parse_key(key) for key in exports.verifier_keys(acme())]
     assert verify.verify(pack, keys).verdict is Verdict.SELECTION
-    found = answering.answers(HELD)
+    found = answering.answers(HELD, WHOLE_DESK)
     assert found is not None
     assert [each.leaf for each in found.exhibits[:2]] == [at, at + 1]
     lift_hold(hold, AUDITOR, LiftReason.HANDLED)

@@ -47,15 +47,15 @@ CASES = [
 def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     django.setup()
-    from django.contrib.auth.models import Permission, User
+    from django.contrib.auth.models import User
 
     from elicitation.policy.document import lay_over
     from elicitation.services import drafts, revisions
+    from tests.people import staff
 
     for kind in ("light", "dark", "phone"):
         for name, codenames in RIGHTS.items():
-            user = User.objects.create_user(f"{name}-{kind}", password=PASSWORD, is_staff=True)
-            user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+            staff(f"{name}-{kind}", *codenames, password=PASSWORD)
     present = revisions.active()
     changed = {
         "destinations": [DESTINATION],

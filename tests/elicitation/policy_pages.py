@@ -6,7 +6,7 @@ import html
 import re
 from typing import Any
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 
 from elicitation.admin.editor_fields import Kind, shape
@@ -16,6 +16,7 @@ from elicitation.policy.document import Document, parse
 from elicitation.services import drafts, revisions
 from tests import builders
 from tests.elicitation.admin_pages import signed_in
+from tests.people import staff
 
 DRAFTS = "/admin/elicitation/policydraft/"
 REVISIONS = "/admin/elicitation/policyrevision/"
@@ -25,9 +26,7 @@ APPROVER = (*VIEW, "approve_policydraft")
 
 
 def person(name: str, *rights: str, boss: bool = False) -> User:
-    user = User.objects.create_superuser(name) if boss else User.objects.create_user(name, is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=rights))
-    return User.objects.get(pk=user.pk)
+    return User.objects.create_superuser(name) if boss else staff(name, *rights)
 
 
 def client_of(name: str, *rights: str) -> Client:

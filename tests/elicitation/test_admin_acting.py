@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 
 from elicitation.admin.acting_words import WORDS, Verb
@@ -12,6 +12,7 @@ from elicitation.models import Evidence
 from tests import builders
 from tests.builders import Desk
 from tests.elicitation.admin_pages import at, consented, do, late, listed, look, offered, page_of, signed_in
+from tests.people import staff
 from tests.steps import act, ask
 
 pytestmark = pytest.mark.django_db
@@ -135,8 +136,7 @@ def test_the_second_of_two_operators_is_told(desk: Desk, operator: Client, verb:
 @pytest.mark.parametrize("verb", list(Verb))
 def test_a_reader_may_do_none_of_it(desk: Desk, verb: Verb) -> None:
     public_id = consented(desk)
-    sam = User.objects.create_user("sam", is_staff=True)
-    sam.user_permissions.add(Permission.objects.get(codename="view_elicitation"))
+    sam = staff("sam", "view_elicitation")
     client, before = signed_in(sam), builders.snapshot(public_id)
     assert offered(look(client, page_of(public_id))) == []
     assert client.get(at(public_id, verb)).status_code == 403

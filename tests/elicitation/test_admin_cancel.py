@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 
 from tests import builders
 from tests.builders import Desk
 from tests.elicitation.admin_pages import LIST, look, page_of, signed_in
+from tests.people import staff
 from tests.steps import lose
 
 pytestmark = pytest.mark.django_db
@@ -158,8 +159,7 @@ def test_held_evidence_is_named_before_it_becomes_late(desk: Desk, operator: Cli
 
 
 def test_a_reader_may_look_and_not_cancel(desk: Desk, stuck: str) -> None:
-    sam = User.objects.create_user("sam", is_staff=True)
-    sam.user_permissions.add(Permission.objects.get(codename="view_elicitation"))
+    sam = staff("sam", "view_elicitation")
     client = signed_in(sam)
     before = builders.snapshot(stuck)
     assert "Cancel it, with a reason" not in look(client, page_of(stuck))

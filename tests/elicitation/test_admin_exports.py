@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +17,7 @@ from audit.seal import seal
 from audit.verify import Verdict, parse_key, parse_note
 from elicitation.services import exports
 from tests.builders import Desk
+from tests.people import staff
 
 pytestmark = pytest.mark.django_db
 
@@ -35,10 +36,8 @@ def log(desk: Desk, settings: Any, tmp_path: Path) -> Log:
 
 def person(*permissions: str) -> Client:
     """Somebody of the staff who may do this and no more."""
-    user = User.objects.create_user(f"staff{User.objects.count()}", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="audit", codename__in=permissions))
     client = Client()
-    client.force_login(user)
+    client.force_login(staff(f"staff{User.objects.count()}", *permissions))
     return client
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
 
 from audit.models import Export, LedgerEntry, LegalHold, Log, Prune
 from elicitation.services import actors, clock, exports
@@ -13,6 +12,7 @@ from elicitation.services.retention import HoldReason, place_hold
 from tests import builders
 from tests.builders import Desk
 from tests.elicitation.admin_pages import look, page_of
+from tests.people import staff
 
 pytestmark = pytest.mark.django_db
 
@@ -89,13 +89,9 @@ def test_a_hold_is_lifted_once_with_a_reason(log: Log, admin_client: Any) -> Non
     assert lift not in look(admin_client, f"{HOLDS}{hold.pk}/change/")
 
 
-def test_who_may_only_look_sees_holds_and_can_neither_place_nor_lift(
-    log: Log, client: Any, django_user_model: Any
-) -> None:
+def test_who_may_only_look_sees_holds_and_can_neither_place_nor_lift(log: Log, client: Any) -> None:
     hold, before = held(log), LedgerEntry.objects.count()
-    user = django_user_model.objects.create_user("reader", is_staff=True)
-    user.user_permissions.add(Permission.objects.get(codename="view_legalhold"))
-    client.force_login(user)
+    client.force_login(staff("reader", "view_legalhold"))
     assert PLACE not in look(client, HOLDS)
     assert "lift/" not in look(client, f"{HOLDS}{hold.pk}/change/")
     for path in (PLACE, f"{HOLDS}{hold.pk}/lift/"):

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -20,6 +20,7 @@ from tests import builders
 from tests.builders import Desk
 from tests.elicitation.admin_pages import LIST, listed, look, page_of, signed_in
 from tests.elicitation.queued import one_in
+from tests.people import staff
 
 pytestmark = pytest.mark.django_db
 
@@ -170,9 +171,7 @@ def test_signals_are_counted_up_to_a_hundred(desk: Desk, operator: Client) -> No
 
 
 def test_who_may_not_see_signals_is_told_of_none(desk: Desk) -> None:
-    user = User.objects.create_user("sam", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename="view_elicitation"))
-    page = look(signed_in(user), "/admin/")
+    page = look(signed_in(staff("sam", "view_elicitation")), "/admin/")
     assert "No entry waits" not in page
     assert "Open signals" not in page
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -21,6 +21,7 @@ from tests.builders import BOB, Desk
 from tests.elicitation.admin_pages import look, signed_in
 from tests.elicitation.signal_pages import ABOUT, SIGNALS, opened, page_of
 from tests.elicitation.signalled import judge, uid
+from tests.people import staff
 from tests.steps import ask
 
 pytestmark = pytest.mark.django_db
@@ -167,8 +168,7 @@ def test_who_may_not_resend_is_refused_and_nothing_changes(
 ) -> None:
     opened()
     message = dead()
-    sam = User.objects.create_user("sam", is_staff=True)
-    sam.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    sam = staff("sam", *permissions)
     before = list(Outgoing.objects.values())
     for method in ("get", "post"):
         assert getattr(signed_in(sam), method)(f"{MESSAGES}{message.pk}/resend/").status_code == 403
@@ -177,9 +177,7 @@ def test_who_may_not_resend_is_refused_and_nothing_changes(
 
 def test_an_operator_without_the_messages_sees_the_signal_alone(desk: Desk, configured: None) -> None:
     signal = opened()
-    sam = User.objects.create_user("sam", is_staff=True)
-    sam.user_permissions.set(Permission.objects.filter(codename="view_signal"))
-    client = signed_in(sam)
+    client = signed_in(staff("sam", "view_signal"))
     assert WORDS["late_sweep"].happened in look(client, page_of(signal))
     assert "/admin/audit/outgoing/" not in look(client, page_of(signal))
     look(client, MESSAGES, 403)

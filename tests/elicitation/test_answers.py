@@ -13,6 +13,7 @@ from elicitation.policy.lifecycle import State
 from elicitation.services import answering, exports
 from elicitation.services.answering import Answers
 from elicitation.services.answers_from_history import History
+from elicitation.services.scoping import WHOLE_DESK
 from tests import builders
 from tests.builders import Desk
 from tests.elicitation.ways import WAYS, applied
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 def asked_about(public_id: str) -> Answers:
     exports.seal_all()
-    found = answering.answers(builders.entry_of(public_id).uid)
+    found = answering.answers(builders.entry_of(public_id).uid, WHOLE_DESK)
     assert found is not None
     return found
 
@@ -125,7 +126,7 @@ def test_the_answers_need_nothing_but_the_ledger(desk: Desk) -> None:
     applied(desk, public_id)
     before, uid = asked_about(public_id), builders.entry_of(public_id).uid
     Elicitation.objects.filter(uid=uid).update(uid=uuid4())
-    after = answering.answers(uid)
+    after = answering.answers(uid, WHOLE_DESK)
     assert after is not None
     assert after.answers == before.answers
 
@@ -136,11 +137,11 @@ def test_an_exhibit_says_its_leaf_and_whether_it_is_sealed_and_witnessed(desk: D
     log = Log.objects.get(tenant="acme")
     Log.objects.update(witnessed_size=log.size)
     consent(desk, public_id)
-    found = answering.answers(builders.entry_of(public_id).uid)
+    found = answering.answers(builders.entry_of(public_id).uid, WHOLE_DESK)
     assert found is not None
     assert [(each.leaf, each.witnessed) for each in found.exhibits] == [(log.size - 1, True), (None, False)]
     assert found.unsealed == 1
 
 
 def test_there_is_no_answer_about_what_the_ledger_does_not_know() -> None:
-    assert answering.answers(uuid4()) is None
+    assert answering.answers(uuid4(), WHOLE_DESK) is None

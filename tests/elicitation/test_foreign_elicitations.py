@@ -20,6 +20,7 @@ from audit.verify import Format
 from elicitation.services import actors, answering, clock, explaining, exports, keys, packs, timeline
 from elicitation.services.exports import NoSuchElicitation, Wanted
 from elicitation.services.keys import Scope
+from elicitation.services.scoping import WHOLE_DESK
 from elicitation.templatetags.desk import elc
 from tests import builders
 from tests.audit.pruned import exported, prune, seal_all, write
@@ -133,7 +134,7 @@ def test_what_another_tenant_wrote_about_it_is_on_no_page_of_it(
     by_globex(acmes, event)
     seal_all()
     assert [line.event for line in timeline.timeline(entry)] == before
-    found = answering.answers(acmes)
+    found = answering.answers(acmes, WHOLE_DESK)
     assert found is not None
     assert {exhibit.row.tenant for exhibit in found.exhibits} == {"acme"}
     assert found.answers[2].short != "Yes, once"
@@ -161,4 +162,4 @@ def test_an_elicitation_does_not_become_theirs_who_exported_it_once_its_own_entr
     assert answering.tenant_of(uid) == "acme"
     prune(256)
     assert answering.tenant_of(uid) is None
-    assert answering.answers(uid) is None
+    assert answering.answers(uid, WHOLE_DESK) is None

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 
-from elicitation.models import Decision, PolicyDraft
+from elicitation.models import Decision, PolicyDraft, Seat
 from elicitation.services import drafts, revisions
+from elicitation.services.roles import Role
 from tests import builders
 from tests.builders import Desk
 
@@ -84,7 +85,10 @@ def test_a_second_person_approves_and_activates_by_password(monkeypatch: pytest.
     number = policy("draft", "A title").strip()
     monkeypatch.setattr("sys.stdin", io.StringIO("right-horse\n"))
     assert "may not approve" in failing(2, "approve", number, "--as", "approver")
-    approver.user_permissions.add(Permission.objects.get(codename="approve_policydraft"))
+    approver.groups.add(Group.objects.get(name=Role.POLICY_APPROVER))
+    monkeypatch.setattr("sys.stdin", io.StringIO("right-horse\n"))
+    assert "may not approve" in failing(2, "approve", number, "--as", "approver")
+    Seat.objects.create(person=approver, whole_desk=True)
     monkeypatch.setattr("sys.stdin", io.StringIO("wrong\n"))
     assert "cannot sign in with this password" in failing(2, "approve", number, "--as", "approver")
     monkeypatch.setattr("sys.stdin", io.StringIO("right-horse\nright-horse\n"))

@@ -15,6 +15,7 @@ from tests import builders
 from tests.builders import Desk
 from tests.elicitation.admin_pages import look, signed_in
 from tests.elicitation.set_up import API_KEY, STATUS_URL, columns, stored
+from tests.people import staff
 
 pytestmark = pytest.mark.django_db
 
@@ -25,10 +26,7 @@ def page(provider: Provider) -> str:
 
 @pytest.fixture
 def administrator(desk: Desk) -> Client:
-    user = User.objects.create_user("ada", is_staff=True)
-    names = ("view_provider", "change_provider")
-    user.user_permissions.set(Permission.objects.filter(codename__in=names))
-    return signed_in(user)
+    return signed_in(staff("ada", "view_provider", "change_provider"))
 
 
 def test_the_page_shows_the_set_up_and_the_keys_but_no_secret(desk: Desk, administrator: Client) -> None:
@@ -79,7 +77,7 @@ def test_a_set_up_that_cannot_be_is_told_and_changes_nothing(
 
 
 def test_only_who_may_change_a_provider_can(desk: Desk) -> None:
-    user = User.objects.create_user("olga", is_staff=True)
+    user = staff("olga")
     before = stored(desk)
     client = signed_in(user)
     assert client.get(page(desk.pay)).status_code == 403

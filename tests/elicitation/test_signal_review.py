@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.db import DatabaseError, transaction
 from django.test import Client
 
@@ -21,6 +21,7 @@ from tests.elicitation.admin_pages import listed, look, signed_in
 from tests.elicitation.admin_pages import page_of as page_of_entry
 from tests.elicitation.queued import one_in
 from tests.elicitation.signal_pages import ABOUT, SIGNALS, opened, page_of
+from tests.people import staff
 
 pytestmark = pytest.mark.django_db
 
@@ -225,9 +226,7 @@ def test_more_events_since_the_page_was_opened_are_told_before_it_is_resolved(op
 @pytest.mark.parametrize("permissions", [[], ["view_signal"], ["review_signal"], ["view_signal", "resend_outgoing"]])
 def test_who_may_not_review_is_refused_and_nothing_changes(desk: Desk, permissions: list[str], verb: Verb) -> None:
     signal = opened()
-    sam = User.objects.create_user("sam", is_staff=True)
-    sam.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client, before = signed_in(sam), stored()
+    client, before = signed_in(staff("sam", *permissions)), stored()
     assert client.get(at(signal, verb)).status_code == 403
     assert do(client, signal, verb).status_code == 403
     assert stored() == before
@@ -237,8 +236,7 @@ def test_who_may_not_review_is_refused_and_nothing_changes(desk: Desk, permissio
 
 def test_who_may_view_and_review_needs_no_more(desk: Desk) -> None:
     _, signal = conflict(desk)
-    sam = User.objects.create_user("sam", is_staff=True)
-    sam.user_permissions.set(Permission.objects.filter(codename__in=["view_signal", "review_signal"]))
+    sam = staff("sam", "view_signal", "review_signal")
     client = signed_in(sam)
     assert offered(look(client, page_of(signal))) == ["resolve*", "acknowledge"]
     assert do(client, signal, "resolve").status_code == 302
@@ -290,8 +288,7 @@ def test_an_entry_leads_to_the_signals_about_it_until_they_are_resolved(desk: De
     public_id, signal = conflict(desk)
     link = f'<a href="{page_of(signal)}">Two results for one elicitation</a> (open)'
     assert link in look(operator, page_of_entry(public_id))
-    sam = User.objects.create_user("sam", is_staff=True)
-    sam.user_permissions.add(Permission.objects.get(codename="view_elicitation"))
+    sam = staff("sam", "view_elicitation")
     assert page_of(signal) not in look(signed_in(sam), page_of_entry(public_id))
     do(operator, signal, "resolve")
     assert page_of(signal) not in look(operator, page_of_entry(public_id))

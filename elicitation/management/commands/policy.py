@@ -21,6 +21,7 @@ from elicitation.policy.document import Document, DocumentError, parse
 from elicitation.services import drafts, replays, revisions
 from elicitation.services.drafts import NotPossible
 from elicitation.services.revisions import InForce
+from elicitation.services.scoping import scope_of
 
 MAX_DAYS: Final = 3650
 
@@ -237,7 +238,8 @@ def _person(name: str) -> User:
     """Somebody who may approve, by password: from the terminal, or the first line of what is piped in."""
     password = getpass(f"Password of {name}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     person = authenticate(username=name, password=password)
-    if not isinstance(person, User) or not person.has_perm("elicitation.approve_policydraft"):
+    may = isinstance(person, User) and person.has_perm("elicitation.approve_policydraft")
+    if not isinstance(person, User) or not (may and scope_of(person).whole_desk):
         raise CommandError(
             "This person cannot sign in with this password, or may not approve policy. The password is read from the "
             "terminal, or from the first line of standard input.",
