@@ -28,6 +28,7 @@ def player(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings
         playing.words_of_a_provider(player)
         playing.answers_of_a_provider(player, server)
         playing_inside.operators_notes(player)
+        playing_inside.people(player)
         playing_inside.reviews(player)
         playing_inside.drafts(player)
         playing_inside.at_the_shell(player)

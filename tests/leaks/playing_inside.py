@@ -27,6 +27,7 @@ from tests.leaks.playing import Player
 
 SIGNALS: Final = "/admin/audit/signal/"
 HOLDS: Final = "/admin/audit/legalhold/"
+PEOPLE: Final = "/admin/auth/user/"
 
 
 def operators_notes(player: Player) -> None:
@@ -63,6 +64,30 @@ def operators_notes(player: Player) -> None:
     stranger = Client(raise_request_exception=False)
     sign_in = {"username": mark("sign_in.name"), "password": mark("sign_in.password")}
     stranger.post("/admin/login/?next=/admin/", sign_in, headers=player.headers)
+
+
+def people(player: Player) -> None:
+    mark, boss = player.mark, signed_in(User.objects.get(username=player.mark("user.olga")))
+    word = f"correct-horse-battery-staple-{mark('person.password')}"
+    added = {"username": mark("person.name"), "usable_password": "true", "password1": word, "password2": word}
+    assert boss.post(f"{PEOPLE}add/", added).status_code == 302
+    person = User.objects.get(username=mark("person.name"))
+    named = {
+        "username": mark("person.name"),
+        "first_name": mark("person.first"),
+        "last_name": mark("person.last"),
+        "email": f"{mark('person.email')}@example.com",
+    }
+    for more in (
+        {"is_active": "on", "roles": ["Operator", "Auditor"], "tenants": ["acme"]},
+        {"is_active": "on", "roles": ["Operator"], "whole_desk": "on"},
+        {"roles": ["Operator"]},
+    ):
+        assert boss.post(f"{PEOPLE}{person.pk}/change/", named | more).status_code == 302
+    again = f"another-horse-battery-staple-{mark('person.other_password')}"
+    given = {"password1": again, "password2": again, "usable_password": "true"}
+    assert boss.post(f"{PEOPLE}{person.pk}/password/", given).status_code == 302
+    player.replies.append(boss.post(f"{PEOPLE}{person.pk}/change/", named | {"roles": [mark("person.role")]}))
 
 
 def reviews(player: Player) -> None:

@@ -25,14 +25,24 @@ from tests.leaks.playing import Player
 pytestmark = pytest.mark.django_db
 
 #: What people are called at the desk.
-NAMES: Final = {"user.olga", "user.oscar", "olga", "oscar"}
+NAMES: Final = {
+    "user.olga",
+    "user.oscar",
+    "olga",
+    "oscar",
+    "person.name",
+    "person.first",
+    "person.last",
+    "person.email",
+}
 #: Where a mark may be, and which: what people call things, wrote for each other, or set.
 PLACES: Final = {
     "auth_user": NAMES,
     "django_admin_log": {
         f"note.{verb}"
         for verb in ("acknowledge", "approve", "cancel", "close", "hold", "lift", "propose", "resolve", "withdraw")
-    },
+    }
+    | {"person.name"},
     "elicitation_client": {"client.name", "client.version"},
     "elicitation_decision": {"property", "url.name"},
     "elicitation_elicitation": {"operation.request_id"},
