@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from typing import Final
 
 import pytest
 from django.apps import apps
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.base.operations import BaseDatabaseOperations
 from hypothesis import settings as generating
 
@@ -20,6 +21,24 @@ from tests import builders
 
 generating.register_profile("steady", deadline=None, derandomize=True)
 generating.register_profile("long", deadline=None, max_examples=5000)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _commits_need_not_last(request: pytest.FixtureRequest) -> None:
+    """What a test commits may go with the machine, so PostgreSQL need not wait for the disk. The crash runs bring
+    servers of their own, whose commits last."""
+    if not request.config.getoption("markexpr") or "crash" in request.config.getoption("markexpr"):
+        request.getfixturevalue("django_db_setup")
+        with request.getfixturevalue("django_db_blocker").unblock():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    name = connection.ops.quote_name(connection.settings_dict["NAME"])
+                    cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+                connection.close()
+
+
+#: What the migrations made and no test changes for another: permissions, and the roles that are made of them.
+_KEPT: Final = {"django_migrations", "django_content_type", "auth_permission", "auth_group", "auth_group_permissions"}
 
 
 @contextmanager
@@ -38,15 +57,35 @@ def _lifted(guard: Guard) -> Iterator[None]:
                 cursor.execute(statement)
 
 
+def _filled() -> list[str]:
+    """The tables that have rows."""
+    with connection.cursor() as cursor:
+        names = [
+            name
+            for name in connection.introspection.django_table_names(only_existing=True, include_views=False)
+            if name not in _KEPT
+        ]
+        cursor.execute(" UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {name})" for name in names))
+        return [name for (name,) in cursor.fetchall()]
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _flush_may_empty_the_ledger() -> Iterator[None]:
+    """Rows are deleted, from tables that have some: PostgreSQL takes a second to truncate them all."""
     original = type(connection.ops).execute_sql_flush
 
     def flush(self: BaseDatabaseOperations, sql_list: Iterable[str]) -> None:
-        with ExitStack() as lifted:
+        filled = _filled()
+        with ExitStack() as lifted, transaction.atomic(), connection.cursor() as cursor:
             for guard in (*SEALED, POLICY_REVISION):
-                lifted.enter_context(_lifted(guard))
-            original(self, sql_list)
+                if guard.table in filled:
+                    lifted.enter_context(_lifted(guard))
+            if connection.vendor == "postgresql":
+                cursor.execute("SET LOCAL session_replication_role = replica")
+            for table in filled:
+                cursor.execute(f"DELETE FROM {table}")
+            if connection.vendor == "postgresql":
+                cursor.execute("SET LOCAL session_replication_role = origin")
         import_module("elicitation.migrations.0002_first_revision").activate(apps, None)
 
     type(connection.ops).execute_sql_flush = flush  # type: ignore[method-assign]

@@ -128,7 +128,7 @@ def test_no_history_breaks_an_invariant(
     for name, value in status_server.trusting.items():
         monkeypatch.setenv(name, value)
     Machine.server = status_server
-    examples, steps = (500, 60) if long_run else (25, 50)
+    examples, steps = (500, 60) if long_run else (15, 50)
     run_state_machine_as_test(
         Machine, settings=settings(deadline=None, print_blob=True, max_examples=examples, stateful_step_count=steps)
     )

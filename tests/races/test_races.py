@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from elicitation.models import Elicitation
 from elicitation.services.sweeps import expiring as sweeps
@@ -84,15 +85,17 @@ def test_eight_who_ask_the_same_at_once_get_one_entry(desk: Desk, before: str) -
         assert_the_ledger_explains(entry)
 
 
-def test_1600_racing_events_on_200_entries_leave_each_explained(desk: Desk) -> None:
+def test_racing_events_leave_each_entry_explained(desk: Desk) -> None:
+    """1,600 events on 200 entries; on SQLite, where one writes at a time, a quarter of them."""
+    count = 200 if connection.vendor == "postgresql" else 50
     chance = random.Random(20251125)
     ids = [
         desk.admit(
             delivery=chance.choice(["create", "url_required"]), operation=builders.operation(question=str(number))
         ).json()["id"]
-        for number in range(200)
+        for number in range(count)
     ]
-    overdue = chance.sample(ids, 20)
+    overdue = chance.sample(ids, count // 10)
     for one in overdue:
         builders.age(one, 3600)
     path = "elicitations/{}/{}".format
@@ -108,11 +111,11 @@ def test_1600_racing_events_on_200_entries_leave_each_explained(desk: Desk) -> N
     ]
     calls: list[Callable[[], Any]] = [partial(event, one) for one in ids for event in events]
     chance.shuffle(calls)
-    calls.insert(400, sweeps.expire)
-    calls.insert(1200, sweeps.expire)
+    calls.insert(count * 2, sweeps.expire)
+    calls.insert(count * 6, sweeps.expire)
     results = at_once(calls, 16)
     statuses = Counter(result.status_code for result in results if not isinstance(result, int))
-    assert sum(statuses.values()) == 1600
+    assert sum(statuses.values()) == count * len(events)
     assert set(statuses) <= {200, 204, 409}, statuses
     for entry in Elicitation.objects.all():
         assert_the_ledger_explains(entry)
