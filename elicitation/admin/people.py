@@ -43,12 +43,17 @@ class PersonForm(_ChangeForm):
         required=False,
         choices=[(role, f"{role}: {ABOUT[role]}") for role in Role],
         widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "One of them is no role."},
     )
     whole_desk = forms.BooleanField(
         required=False, help_text="All tenants, also those to come, and what belongs to none of them."
     )
     tenants = forms.ModelMultipleChoiceField(
-        Tenant.objects.none(), required=False, to_field_name="slug", widget=forms.CheckboxSelectMultiple
+        Tenant.objects.none(),
+        required=False,
+        to_field_name="slug",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "One of them is no tenant of yours."},
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
