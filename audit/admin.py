@@ -6,7 +6,7 @@ The application that writes the ledger registers :class:`LedgerAdmin`, with its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from django.utils.text import capfirst
 
 from audit import vocabulary
 from audit.models import LedgerEntry
+from audit.paging import LOOKED_THROUGH, Reading, newest
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -38,6 +39,8 @@ class NewestFirst(ChangeList):
 
     older: str = ""
     newest: str = ""
+    #: The row at which looking through ended, when the page is not full and older rows may match.
+    looked_to: int | None = None
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         asked = request.GET.get(BEFORE, "")
@@ -57,14 +60,15 @@ class NewestFirst(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         size = self.list_per_page
-        rows = self.queryset if self.before is None else self.queryset.filter(pk__lt=self.before)
-        found = list(rows[: size + 1])
-        self.result_list, self.result_count = found[:size], len(found[:size])
+        part = newest(cast(ReadOnlyAdmin, self.model_admin).reading(request, self), size, self.before)
+        rows = {row.pk: row for row in self.queryset.filter(pk__in=part.numbers)} if part.numbers else {}
+        self.result_list = [rows[number] for number in part.numbers if number in rows]
+        self.result_count, self.looked_to = len(self.result_list), part.looked_to
         kept = [(name, value) for name, value in request.GET.items() if name != BEFORE]
         if self.before is not None:
             self.newest = f"?{urlencode(kept)}"
-        if len(found) > size:
-            self.older = f"?{urlencode([*kept, (BEFORE, found[size - 1].pk)])}"
+        if part.older is not None:
+            self.older = f"?{urlencode([*kept, (BEFORE, part.older)])}"
         self.show_full_result_count = self.show_admin_actions = self.can_show_all = self.multi_page = False
         self.full_result_count = None
         self.paginator = self.model_admin.get_paginator(request, self.result_list, size)
@@ -99,13 +103,21 @@ class ReadOnlyAdmin(_ModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return NewestFirst
 
+    def reading(self, request: HttpRequest, changes: ChangeList) -> Reading:
+        """How the list is read; a table that grows without end says by which indexes."""
+        return Reading([changes.queryset])
+
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         """The offered filters and nothing else: a look-up by a digest's beginning would answer guesses."""
         offered = {getattr(item, "parameter_name", item) for item in self.list_filter}
         return any(lookup in (name, f"{name}__exact", f"{name}__id__exact") for name in offered)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        context = {"nothing_yet": self.nothing_yet, "searched_for": self.searched_for(request.GET.get("q", ""))}
+        context = {
+            "nothing_yet": self.nothing_yet,
+            "window": LOOKED_THROUGH,
+            "searched_for": self.searched_for(request.GET.get("q", "")),
+        }
         return super().changelist_view(request, context | (extra_context or {}))
 
     def searched_for(self, text: str) -> Sequence[str]:
@@ -125,13 +137,38 @@ class ListedFilter(admin.SimpleListFilter):
         return queryset.filter(**{str(self.parameter_name): self.value()}) if self.value() else queryset
 
 
-class EventFilter(ListedFilter):
+class Choice(admin.SimpleListFilter):
+    """One of a few values, for a table that grows without end. It narrows nothing by itself: the list's ``reading``
+    takes all choices together, each by an index or not."""
+
+    values: ClassVar[Sequence[tuple[str, str]]] = ()
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, str]]:
+        return list(self.values)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset
+
+    @property
+    def chosen(self) -> str:
+        """The value, or nothing when it is none that is offered."""
+        value = self.value() or ""
+        return value if value in {str(offered) for offered, _ in self.lookup_choices} else ""
+
+
+def choices(filters: Sequence[Any]) -> dict[str, str]:
+    """What was chosen, by the name of its parameter; without what was not."""
+    found = {str(each.parameter_name): each.chosen for each in filters if isinstance(each, Choice)}
+    return {name: value for name, value in found.items() if value}
+
+
+class EventFilter(Choice):
     title = "event"
     parameter_name = "event"
     values = [(event, event) for event in sorted(vocabulary.EVENTS)]
 
 
-class OutcomeFilter(ListedFilter):
+class OutcomeFilter(Choice):
     title = "outcome"
     parameter_name = "outcome"
     values = [(outcome, outcome) for outcome in sorted(vocabulary.OUTCOMES)]

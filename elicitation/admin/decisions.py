@@ -6,36 +6,40 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from audit.admin import ListedFilter
+from audit.admin import Choice, choices
+from audit.paging import MERGED, Reading
 from elicitation.admin import pasted, rules
-from elicitation.admin.scoped import ScopedAdmin
-from elicitation.models import Decision, Elicitation
+from elicitation.admin.entry_list import ServiceFilter
+from elicitation.admin.scoped import ScopedAdmin, scope_of
+from elicitation.models import Decision, Elicitation, Service
 from elicitation.policy.decision import Outcome, Purpose
 from elicitation.policy.rules import CATALOGUE, Rule, entry
+from elicitation.services.scoping import WHOLE_DESK
 from elicitation.templatetags.desk import elc, foreign, utc, words
 
 _OUTCOMES = {Outcome.ADMIT: "Admitted", Outcome.DENY: "Denied"}
 
 
-class OutcomeFilter(ListedFilter):
+class OutcomeFilter(Choice):
     title = "outcome"
     parameter_name = "outcome"
     values = list(_OUTCOMES.items())
 
 
-class PurposeFilter(ListedFilter):
+class PurposeFilter(Choice):
     title = "purpose"
     parameter_name = "purpose"
     values = [(purpose, words(purpose)) for purpose in Purpose]
 
 
-class RuleFilter(ListedFilter):
+class RuleFilter(Choice):
     title = "rule"
     parameter_name = "rule"
     values = [(about.rule, about.rule) for about in CATALOGUE if about.denies or about.rule is Rule.ADMITTED]
@@ -46,7 +50,7 @@ class DecisionAdmin(ScopedAdmin):
     list_display = ("when", "verdict", "because", "purpose", "mode", "service", "seen_client", "revision")
     list_display_links = ("when",)
     list_select_related = ("service__tenant", "client", "revision")
-    list_filter = (OutcomeFilter, PurposeFilter, RuleFilter)
+    list_filter = (OutcomeFilter, RuleFilter, ServiceFilter, PurposeFilter)
     search_fields = ("uid",)
     search_help_text = "The exact id of a decision (a UUID), as the service got it."
     nothing_yet = "Nothing has been decided yet."
@@ -57,6 +61,24 @@ class DecisionAdmin(ScopedAdmin):
         ("Where it leads", {"fields": ("where", "parameters")}),
         ("What the form asks for", {"fields": ("properties", "keyword_list")}),
     )
+
+    def reading(self, request: HttpRequest, changes: ChangeList) -> Reading:
+        """By service, or on the whole desk by rule; the rest is looked for among the newest."""
+        chosen, scope = choices(changes.filter_specs), scope_of(request)
+        if changes.query:
+            return Reading([changes.queryset.filter(**chosen)])
+        rows = scope.rows(Decision)
+        if scope.whole_desk and "service" not in chosen:
+            by = {"rule": chosen.pop("rule")} if "rule" in chosen else {}
+            return Reading([rows.filter(**by)], Q(**chosen) if chosen else None)
+        mine = scope.rows(Service).order_by("pk")
+        if "service" in chosen:
+            mine = mine.filter(pk=chosen.pop("service"))
+        services = list(mine.values_list("pk", flat=True)[: MERGED + 1])
+        if len(services) <= MERGED:
+            rest = Q(**chosen) if chosen else None
+            return Reading([WHOLE_DESK.rows(Decision).filter(service=each) for each in services], rest)
+        return Reading([WHOLE_DESK.rows(Decision)], Q(service__in=mine.values("pk"), **chosen))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return [str(name) for _, options in self.fieldsets for name in options["fields"]]

@@ -18,15 +18,15 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from audit.admin import NewestFirst
+from audit.paging import Reading
 from elicitation.admin import acting, pasted, reviewing
 from elicitation.admin.acting_forms import SeenForm
 from elicitation.admin.acting_words import Verb, words_of
 from elicitation.admin.entry import Page, page
-from elicitation.admin.scoped import ScopedAdmin, TenantFilter, scope_of
-from elicitation.admin.waiting import QueueFilter
+from elicitation.admin.entry_list import FILTERS, Chosen, reading
+from elicitation.admin.scoped import ScopedAdmin, scope_of
 from elicitation.models import Elicitation, Service
 from elicitation.policy import identifiers
-from elicitation.policy.lifecycle import LIVE, State
 from elicitation.services import clock
 from elicitation.services.lookup import RELATED
 from elicitation.services.move import state_at
@@ -34,33 +34,6 @@ from elicitation.templatetags.desk import elc, foreign, span, utc, words
 
 HTTP_OK: Final = 200
 HTTP_CONFLICT: Final = 409
-_OPEN: Final = "open"
-
-
-class StateFilter(admin.SimpleListFilter):
-    """Filters by the state that a reader is told, which the deadline may have made of the stored one."""
-
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(_OPEN, "Open (not ended)"), *((state, words(state)) for state in State)]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Elicitation]) -> QuerySet[Elicitation]:
-        value = self.value()
-        if value == _OPEN:
-            return queryset.filter(_told(State.ADMITTED) | _told(State.CONSENT_PENDING) | _told(State.RETRY_REQUIRED))
-        return queryset.filter(_told(State(value))) if value in set(State) else queryset
-
-
-def _told(state: State) -> Q:
-    now = clock.now()
-    held = Q(state=State.ADMITTED, held_evidence=True, deadline__lte=now)
-    if state is State.RETRY_REQUIRED:
-        return Q(state=state, deadline__gt=now) | held
-    if state is State.EXPIRED:
-        return Q(state=state) | Q(Q(state__in=sorted(LIVE), deadline__lte=now), ~held)
-    return Q(state=state, deadline__gt=now) if state in LIVE else Q(state=state)
 
 
 class _Entries(NewestFirst):
@@ -77,7 +50,7 @@ def address(entry: Elicitation, view: str = "change") -> str:
 class ElicitationAdmin(ScopedAdmin):
     list_display = ("entry_id", "told", "age", "purpose", "mode", "asked_by", "works_at", "seen_client", "ends")
     list_select_related = ("service__tenant", "provider", "client")
-    list_filter = (QueueFilter, StateFilter, "mode", "purpose", TenantFilter)
+    list_filter = FILTERS
     search_fields = ("uid",)
     search_help_text = "An id of the desk (elc_…) or of the service, as you have it: quotes, spaces, a whole address."
     nothing_yet = "No question has been admitted yet. Services ask with their key: the README says how to connect one."
@@ -100,6 +73,10 @@ class ElicitationAdmin(ScopedAdmin):
         now = Value(clock.now(), output_field=DateTimeField())
         rows: QuerySet[Any] = super().get_queryset(request).annotate(read_at=now)
         return rows
+
+    def reading(self, request: HttpRequest, changes: ChangeList) -> Reading:
+        found = changes.queryset if changes.query else None
+        return reading(Chosen.of(changes.filter_specs), scope_of(request), clock.now(), found)
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("elicitation.cancel_elicitation")

@@ -9,14 +9,11 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from django.contrib import admin
 from django.db.models import Exists, F, OuterRef, QuerySet
-from django.http import HttpRequest
 from django.urls import reverse
 
 from audit.models import Outgoing, Signal
 from elicitation.admin.entry import MISSED_AFTER, MISSED_STEP, SECOND
-from elicitation.admin.scoped import scope_of
 from elicitation.models import Elicitation, Evidence, EvidenceStatus, HonourProposal, LookupKind, Tenant
 from elicitation.policy.lifecycle import EXPLANATIONS, LIVE, State
 from elicitation.services import clock
@@ -97,21 +94,6 @@ class Board:
     more: bool
     tabs: list[Tab]
     chosen: Queue | None
-
-
-class QueueFilter(admin.SimpleListFilter):
-    """The queues by name, for the list of all entries."""
-
-    title = "queue"
-    parameter_name = "queue"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(queue, NAMES[queue]) for queue in Queue]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Elicitation]) -> QuerySet[Elicitation]:
-        value = self.value()
-        asked = Queue(value) if value in set(Queue) else None
-        return in_queue(asked, queryset, scope_of(request), clock.now()) if asked else queryset
 
 
 def board(scope: Scope, asked: str = "") -> Board:

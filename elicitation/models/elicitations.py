@@ -34,11 +34,16 @@ class Elicitation(models.Model):
     """
 
     uid = models.UUIDField(unique=True, editable=False)
-    service = models.ForeignKey("elicitation.Service", on_delete=models.PROTECT, related_name="elicitations")
-    tenant = models.ForeignKey("elicitation.Tenant", on_delete=models.PROTECT, related_name="elicitations")
-    client = models.ForeignKey("elicitation.Client", on_delete=models.SET_NULL, null=True)
-    subject = models.ForeignKey("elicitation.Subject", on_delete=models.SET_NULL, null=True)
-    provider = models.ForeignKey("elicitation.Provider", on_delete=models.PROTECT, null=True)
+    # Each of these leads an index below, so none has one of its own.
+    service = models.ForeignKey(
+        "elicitation.Service", on_delete=models.PROTECT, related_name="elicitations", db_index=False
+    )
+    tenant = models.ForeignKey(
+        "elicitation.Tenant", on_delete=models.PROTECT, related_name="elicitations", db_index=False
+    )
+    client = models.ForeignKey("elicitation.Client", on_delete=models.SET_NULL, null=True, db_index=False)
+    subject = models.ForeignKey("elicitation.Subject", on_delete=models.SET_NULL, null=True, db_index=False)
+    provider = models.ForeignKey("elicitation.Provider", on_delete=models.PROTECT, null=True, db_index=False)
 
     wire = models.CharField(max_length=10, choices=_choices(Wire))
     wire_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - absent on 2026-07-28, unique where present
@@ -123,7 +128,10 @@ class Elicitation(models.Model):
             models.Index(fields=["service", "admitted_at"], name="elicitation_asks_of_service"),  # limits
             models.Index(fields=["subject", "admitted_at"], name="elicitation_asks_of_subject"),  # limits
             models.Index(fields=["service", "-id"], name="elicitation_of_service"),  # a service's own list
-            models.Index(fields=["tenant", "state", "-id"], name="elicitation_tenant_state"),  # the admin's filter
+            models.Index(fields=["tenant", "state", "-id"], name="elicitation_tenant_state"),  # the admin's filters
+            models.Index(fields=["tenant", "-id"], name="elicitation_of_tenant"),
+            models.Index(fields=["provider", "-id"], name="elicitation_of_provider"),
+            models.Index(fields=["client", "-id"], name="elicitation_of_client"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(

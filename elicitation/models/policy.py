@@ -108,7 +108,7 @@ class Decision(models.Model):
     uid = models.UUIDField(unique=True, default=uuid4, editable=False)
     kind = models.CharField(max_length=10, choices=Kind, editable=False)
     at = models.DateTimeField(editable=False)
-    service = models.ForeignKey("elicitation.Service", on_delete=models.PROTECT, editable=False)
+    service = models.ForeignKey("elicitation.Service", on_delete=models.PROTECT, editable=False, db_index=False)
     client = models.ForeignKey("elicitation.Client", on_delete=models.SET_NULL, null=True, editable=False)
     revision = models.ForeignKey(PolicyRevision, on_delete=models.PROTECT, editable=False)
 
