@@ -62,6 +62,8 @@ EVENTS: Final = frozenset(
         "seat_bound",
         "seat_unbound",
         "password_set",
+        # somebody looked up an elicitation by its id, or nothing was found
+        "looked_up",
         # the ledger itself
         "exported",
         "evidence_packed",

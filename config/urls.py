@@ -6,12 +6,14 @@ from django.views.generic import RedirectView
 
 from config import health
 from elicitation.admin.answers import answer_page, pack_view
+from elicitation.admin.lookup import LookupPage
 from elicitation.admin.rules import rules_page
 from elicitation.admin.values import ValuePage
 from elicitation.api.ledger import Keys
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/lookup/", admin.site.admin_view(LookupPage.as_view()), name="lookup"),
     path("admin/rules/", admin.site.admin_view(rules_page), name="rules"),
     path("admin/ask/", admin.site.admin_view(ValuePage.as_view()), name="value"),
     path("admin/answers/<str:public_id>/", admin.site.admin_view(answer_page), name="answers"),

@@ -61,6 +61,11 @@ def administrator(user_id: int) -> Actor:
     return Actor(ActorKind.OPERATOR, str(user_id), "administrator")
 
 
+def support(user_id: int) -> Actor:
+    """Somebody who looks up single elicitations."""
+    return Actor(ActorKind.OPERATOR, str(user_id), "support")
+
+
 def policy_editor(user_id: int) -> Actor:
     return Actor(ActorKind.OPERATOR, str(user_id), "policy_editor")
 

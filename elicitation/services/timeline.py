@@ -283,6 +283,7 @@ SENTENCES: Final[dict[str, Callable[[LedgerEntry], str]]] = {
     "signal_resolved": _signal,
     "refused": _refused,
     "refused_again": _refused_again,
+    "looked_up": _always("Somebody at the desk looked it up."),
     "exported": _always("The ledger's entries about it were exported."),
     "evidence_packed": _always("An evidence pack about it was made."),
     "hold_placed": lambda row: f"It was put under a legal hold: {HOLD_REASONS[HoldReason(row.reason_code)]}.",

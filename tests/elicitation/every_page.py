@@ -45,6 +45,7 @@ _ENTRY = {
 PAGES: Final[dict[str, Page]] = {
     "rules": _of(*EVERYBODY),
     "value": _of(U),
+    "lookup": _of(O, S),
     "answers": _of(U, about="entry"),
     "evidence_pack": _of(U, about="entry", method="post"),
     "admin:index": _of(*EVERYBODY),

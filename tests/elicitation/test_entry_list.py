@@ -17,6 +17,7 @@ from audit.models import LedgerEntry
 from elicitation.admin import entry_list, ledger
 from elicitation.admin.entry_list import AGES, Chosen, first_since
 from elicitation.models import Decision, Elicitation
+from elicitation.policy import identifiers
 from elicitation.policy.lifecycle import LIVE, State
 from elicitation.services import clock, scoping
 from elicitation.services.move import state_at
@@ -187,7 +188,7 @@ def test_another_tenants_service_is_no_choice(many: Desk) -> None:
         page = look(client, f"{LIST}?{query}")
         assert "globex" not in page
         assert set(listed(page)) <= {
-            builders.identifiers.mint_text(row.uid.bytes) for row in Elicitation.objects.filter(tenant=many.acme)
+            identifiers.mint_text(row.uid.bytes) for row in Elicitation.objects.filter(tenant=many.acme)
         }
 
 

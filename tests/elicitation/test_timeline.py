@@ -38,7 +38,7 @@ def texts(public_id: str) -> list[str]:
 
 def test_every_event_of_the_table_and_every_kind_of_refusal_has_a_sentence_and_nothing_else_has() -> None:
     around = {"lookup", "honour_proposed", "honour_withdrawn", "signal_acknowledged", "signal_resolved"}
-    audited = {"exported", "evidence_packed", "hold_placed", "hold_lifted"}
+    audited = {"looked_up", "exported", "evidence_packed", "hold_placed", "hold_lifted"}
     assert set(lines.SENTENCES) == set(Event) | around | audited | {"refused", "refused_again"}
 
 

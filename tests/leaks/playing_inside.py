@@ -61,6 +61,7 @@ def operators_notes(player: Player) -> None:
     player.replies.append(olga.post(f"{LIST}{player.consented()}/cancel/", secret))
     for query in (f"q={mark('search')}", f"state={mark('search.state')}"):
         olga.get(f"{LIST}?{query}")
+    player.replies.append(olga.post("/admin/lookup/", {"pasted": mark("lookup")}))
     stranger = Client(raise_request_exception=False)
     sign_in = {"username": mark("sign_in.name"), "password": mark("sign_in.password")}
     stranger.post("/admin/login/?next=/admin/", sign_in, headers=player.headers)

@@ -53,7 +53,7 @@ PLACES: Final = {
     "elicitation_tenant": {"tenant.name"},
 }  # fmt: skip
 #: What whoever sent it is shown again, to be corrected.
-SHOWN_AGAIN: Final = NAMES | {"draft.title", "document.wrong", "note.hold", "hold.elicitation", "value.kind"}
+SHOWN_AGAIN: Final = NAMES | {"lookup", "draft.title", "document.wrong", "note.hold", "hold.elicitation", "value.kind"}
 #: Nothing writes these yet.
 UNWRITTEN: Final = {"closed", "page_consent", "page_decline"}
 LINK: Final = {"mode": "url", "message": f"Pay {CANARY}", "url": builders.PAY_URL}

@@ -52,6 +52,7 @@ ACTIVITIES: Final[dict[str, Activity]] = {
     "seat_bound": Activity.CREATE,
     "hold_placed": Activity.CREATE,
     "lookup": Activity.READ,
+    "looked_up": Activity.READ,
     "exported": Activity.READ,
     "evidence_packed": Activity.READ,
     "value_asked": Activity.READ,
