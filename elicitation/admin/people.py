@@ -97,6 +97,7 @@ class PersonAdmin(_UserAdmin):
     search_help_text = "A name, or a part of it."
     ordering = ("username",)
     actions = None
+    show_facets = admin.ShowFacets.NEVER
     filter_horizontal = ()
     readonly_fields = ("seen",)
     fieldsets = (
@@ -176,7 +177,8 @@ class PersonAdmin(_UserAdmin):
         seat = getattr(row, "seat", None)
         if row.is_superuser or (seat is not None and seat.whole_desk):
             return "the whole desk"
-        return ", ".join(sorted(tenant.slug for tenant in seat.tenants.all())) if seat is not None else "nothing"
+        slugs = sorted(tenant.slug for tenant in seat.tenants.all()) if seat is not None else []
+        return ", ".join(slugs) or "nothing"
 
     @admin.display(description="last signed in")
     def seen(self, row: User) -> SafeString | str:

@@ -24,7 +24,7 @@ class Role(StrEnum):
 
 #: What each role is for, for who gives it.
 ABOUT: Final[dict[Role, str]] = {
-    Role.ADMINISTRATOR: "people, tenants, services, keys, providers, legal holds, prunes; acts on no entry",
+    Role.ADMINISTRATOR: "people, providers, legal holds; acts on no entry and approves no policy",
     Role.OPERATOR: "sees what is stuck, resolves it on the record, reviews signals",
     Role.AUDITOR: "reads the ledger and the policy's history, exports, verifies; changes nothing",
     Role.SUPPORT: "looks up single elicitations by id; no lists",
